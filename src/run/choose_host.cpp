@@ -36,8 +36,12 @@ public:
       : question_(question), libraries_(libraries) {}
 
   Result<HostAnswer> run() {
-    if (asks_for_mpi(question_))
+    if (asks_for_mpi(question_)) {
       XAAS_CHECK(choose_mpi());
+    } else if (question_.wants_abi) {
+      XAAS_TRY(const Replaced replaced, libraries_.mpi_of_image());
+      answer_.mpi_abi = replaced.abi;
+    }
     if (question_.libraries) {
       for (const std::string& what : *question_.libraries)
         XAAS_CHECK(choose_named(what));
@@ -169,7 +173,7 @@ bool asks(const HostQuestion& question) {
                          : std::any_of(question.preferred.begin(), question.preferred.end(),
                                        [](const auto& each) { return each.what != "mpi"; }))
     return true;
-  return asks_for_mpi(question);
+  return question.wants_abi || asks_for_mpi(question);
 }
 
 Result<HostAnswer> choose_host(const HostQuestion& question, loader::Loader& image,

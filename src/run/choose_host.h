@@ -13,6 +13,7 @@ struct HostQuestion {
   std::optional<std::vector<std::string>> libraries; // Request::host
   std::vector<image::PreferredOfHost> preferred;     // by the image
   std::vector<std::string> library_path;             // the host's LD_LIBRARY_PATH
+  bool wants_abi = false;                            // of the image's MPI, whatever is chosen
 };
 
 struct HostAnswer {
@@ -23,7 +24,7 @@ struct HostAnswer {
   std::vector<std::string> notes; // for users
 };
 
-// True if a library of the host could be used at all.
+// True if there is anything to choose or to find out.
 bool asks(const HostQuestion& question);
 
 // `program` may be null. unsatisfied if a library that was requested by name does not fit.

@@ -45,6 +45,7 @@ public:
     XAAS_CHECK(open_tree());
     choose_command();
     XAAS_CHECK(add_host_binds());
+    add_rank_directories();
     XAAS_CHECK(choose_directory());
     XAAS_CHECK(add_user_binds());
     make_environment();
@@ -179,6 +180,20 @@ private:
         program_.binds.push_back({bind.path, bind.path, bind.read_only});
     }
     return {};
+  }
+
+  // Without them a rank does not find its launcher.
+  void add_rank_directories() {
+    std::error_code code;
+    for (const std::string& name : runtimes::Knowledge::get().rank_directories) {
+      const auto variable = host_.environment.find(name);
+      if (variable == host_.environment.end() || !fs::path(variable->second).is_absolute() ||
+          !fs::is_directory(variable->second, code))
+        continue;
+      const std::string path = fs::path(variable->second).lexically_normal();
+      if (!is_visible(path))
+        program_.binds.push_back({path, path, false});
+    }
   }
 
   // The bind through which the program sees a path of the image; null: it sees the tree.
@@ -363,8 +378,12 @@ private:
 
   // Decides about MPI and the other libraries of the host.
   Result<void> choose_libraries(const std::string& path) {
-    const HostQuestion question{request_.mpi, launched_, request_.host, preferred_,
-                                split(variable_of(host_.environment, "LD_LIBRARY_PATH"), ':')};
+    const HostQuestion question{request_.mpi,
+                                launched_,
+                                request_.host,
+                                preferred_,
+                                split(variable_of(host_.environment, "LD_LIBRARY_PATH"), ':'),
+                                request_.assume_launcher};
     if (!asks(question))
       return {};
     const std::string arch = target::host_arch();

@@ -18,6 +18,7 @@ void read_mpi(const Json& json, Knowledge& knowledge) {
   knowledge.rank_variables = texts(json["ranks"], "variables");
   knowledge.rank_numbers = texts(json["ranks"], "numbers");
   knowledge.rank_jobs = json["ranks"]["jobs"].get<std::vector<Texts>>();
+  knowledge.rank_directories = texts(json["ranks"], "directories");
   knowledge.rank_descriptor = json["ranks"]["descriptor"];
   for (const Json& item : json["separate_ranks"])
     knowledge.separate_ranks.push_back(

@@ -62,6 +62,7 @@ struct Knowledge {
   std::string path;                                       // PATH of an image that has none
   std::vector<std::string> rank_variables, rank_numbers;
   std::vector<std::vector<std::string>> rank_jobs; // each: variables that together name a job of ranks
+  std::vector<std::string> rank_directories;       // variables that name one
   std::string rank_descriptor;
   std::vector<RankVariable> separate_ranks;
   std::vector<Launcher> launchers;

@@ -246,6 +246,10 @@ TEST(Launchers, SlurmIsToldTheProtocol) {
   EXPECT_THAT(*launcher_arguments("srun", "mpich-12", 64), ElementsAre("srun", "--mpi=pmi2", "-n", "64"));
   EXPECT_THAT(*launcher_arguments("srun", "openmpi-40", 0), ElementsAre("srun", "--mpi=pmix"));
   EXPECT_THAT(*launcher_arguments("mpirun", "mpich-12", 2), ElementsAre("mpirun", "-n", "2"));
+  EXPECT_THAT(*launcher_arguments("flux", "openmpi-40", 2),
+              ElementsAre("flux", "run", "-opmi=pmix", "-n", "2"));
+  EXPECT_THAT(*launcher_arguments("flux", "mpich-12", 2), ElementsAre("flux", "run", "-n", "2"));
+  EXPECT_THAT(*launcher_arguments("pals", "mpich-12", 2), ElementsAre("mpiexec", "-n", "2"));
   EXPECT_EQ(launcher_arguments("qsub", "", 2).error().kind, ErrorKind::usage);
 }
 
