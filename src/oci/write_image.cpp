@@ -22,14 +22,14 @@ namespace xaas::oci {
 namespace {
 
 // An entry of index.json.
-struct Entry {
+struct IndexEntry {
   Json json;
   std::string tag; // may be empty
 };
 
 // The referrers first, so that a reader who finds the image finds them, too.
-Result<std::vector<Entry>> index_entries(const Publication& publication, const std::string& tag) {
-  std::vector<Entry> entries;
+Result<std::vector<IndexEntry>> index_entries(const Publication& publication, const std::string& tag) {
+  std::vector<IndexEntry> entries;
   for (const Document& document : publication.documents) {
     const auto add = [&](const std::string& name) {
       entries.push_back(
@@ -106,7 +106,7 @@ Result<void> write_blob(const fs::path& file, const NewBlob& blob, Progress& pro
 
 // Replaces the entry of the same tag in place, or adds one. Without a tag, does nothing if the index lists
 // the document already.
-void put_entry(Json& manifests, const Entry& entry) {
+void put_entry(Json& manifests, const IndexEntry& entry) {
   const auto same = [&](const Json& old) {
     return entry.tag.empty() ? old.contains("digest") && old["digest"] == entry.json["digest"]
                              : has_tag(old, entry.tag);
@@ -127,7 +127,7 @@ void put_entry(Json& manifests, const Entry& entry) {
 }
 
 // Leaves everything else unchanged.
-Result<void> update_index(const fs::path& layout, const std::vector<Entry>& entries) {
+Result<void> update_index(const fs::path& layout, const std::vector<IndexEntry>& entries) {
   XAAS_TRY(const LayoutLock lock, LayoutLock::acquire(layout));
   const fs::path file = layout / "index.json";
   Json index = new_index();
@@ -136,7 +136,7 @@ Result<void> update_index(const fs::path& layout, const std::vector<Entry>& entr
   } else if (text.error().kind != ErrorKind::not_found) {
     return std::move(text).error();
   }
-  for (const Entry& entry : entries)
+  for (const IndexEntry& entry : entries)
     put_entry(index["manifests"], entry);
   if (!lock.held())
     return make_error(ErrorKind::failed,
@@ -159,7 +159,7 @@ void remove_leftovers(const fs::path& directory) {
 }
 
 Result<void> write_layout(const Reference& reference, const Publication& publication,
-                          const std::vector<Entry>& entries, unsigned transfers, Progress& progress) {
+                          const std::vector<IndexEntry>& entries, unsigned transfers, Progress& progress) {
   const fs::path& path = reference.path;
   XAAS_CHECK(make_directories(path));
   XAAS_CHECK(check_layout_directory(reference));
@@ -225,7 +225,7 @@ private:
 
 // Members are sorted by name, whatever the order in the image.
 Result<void> write_archive(const Reference& reference, const Publication& publication,
-                           const std::vector<Entry>& entries, Progress& progress) {
+                           const std::vector<IndexEntry>& entries, Progress& progress) {
   remove_leftovers(fs::absolute(reference.path).parent_path());
   XAAS_TRY(ArchiveFile archive, ArchiveFile::create(reference.path));
   // Without these two members, skopeo creates the directories itself, owned by root, which fails for other
@@ -244,7 +244,7 @@ Result<void> write_archive(const Reference& reference, const Publication& public
     XAAS_CHECK(add("blobs/sha256/" + digest.hex()));
   }
   Json index = new_index();
-  for (const Entry& entry : entries)
+  for (const IndexEntry& entry : entries)
     index["manifests"].push_back(entry.json);
   XAAS_CHECK(archive.add("index.json", to_bytes(index)));
   XAAS_CHECK(archive.add("oci-layout", layout_file()));
@@ -277,7 +277,7 @@ Result<Digest> write_publication(const Reference& reference, const Publication& 
                       reference.text + ": this transport writes neither a layout nor an archive");
   const std::string tag = reference.tag.empty() ? "latest" : reference.tag;
   const std::string what = "writing " + reference.text;
-  XAAS_TRY(const std::vector<Entry> entries, index_entries(publication, tag).in(what));
+  XAAS_TRY(const std::vector<IndexEntry> entries, index_entries(publication, tag).in(what));
   const UserUmask users;
   if (reference.transport == Transport::layout)
     XAAS_CHECK(write_layout(reference, publication, entries, transfers, progress).in(what));

@@ -16,7 +16,7 @@ namespace xaas::registry {
 
 namespace {
 
-constexpr uint64_t file_limit = uint64_t(4) << 20;
+constexpr uint64_t conf_limit = uint64_t(4) << 20;
 
 Error malformed(const std::string& file, const toml::source_region& place, const std::string& what) {
   return make_error(ErrorKind::usage, file + ":" + std::to_string(place.begin.line) + ": " + what,
@@ -226,7 +226,7 @@ Result<Routes> Routes::load(const std::function<std::string(const char* name)>& 
                             const fs::path& system) {
   Routes routes;
   const auto add = [&](const fs::path& file) -> Result<void> {
-    XAAS_TRY(const std::string text, read_file(file, file_limit));
+    XAAS_TRY(const std::string text, read_file(file, conf_limit));
     return routes.add(text, file.string());
   };
   if (const std::string named = environment("CONTAINERS_REGISTRIES_CONF"); !named.empty()) {
