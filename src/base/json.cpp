@@ -16,13 +16,13 @@ namespace {
 class UniqueKeys final : public nlohmann::json_sax<Json> {
 public:
   // The error: empty, or "/layers/0: has the key "size" twice".
-  std::string repeated;
+  std::string error;
 
   bool key(string_t& name) override {
     open_.back().key = name;
     if (open_.back().keys.insert(name).second)
       return true;
-    repeated = where() + ": has the key \"" + name + "\" twice";
+    error = where() + ": has the key \"" + name + "\" twice";
     return false;
   }
   bool start_object(size_t) override { return start({}); }
@@ -46,7 +46,12 @@ private:
     std::string key = {};
   };
 
+  // Most functions of the library recurse.
   bool start(Level level) {
+    if (open_.size() == depth_limit) {
+      error = ": nested more than " + std::to_string(depth_limit) + " levels deep";
+      return false;
+    }
     open_.push_back(std::move(level));
     return true;
   }
@@ -67,6 +72,7 @@ private:
     return path;
   }
 
+  static constexpr size_t depth_limit = 500;
   std::vector<Level> open_;
 };
 
@@ -77,7 +83,7 @@ Result<Json> parse_json(std::string_view text, const std::string& name, bool com
     Json json = Json::parse(text, nullptr, true, comments);
     UniqueKeys unique;
     if (!Json::sax_parse(text, &unique, Json::input_format_t::json, true, comments))
-      return make_error(kind, name + unique.repeated);
+      return make_error(kind, name + unique.error);
     return json;
   } catch (const nlohmann::json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 3, column 5: ..." without the library's prefix.

@@ -53,6 +53,7 @@ registry::Access RegistryOptions::read(bool keep, TerminalProgress& progress) co
     }
     return known;
   };
+  access.note = [&progress](const std::string& text) { progress.note(text); };
   access.routes_may_be_insecure = tls_option_->count() == 0;
   if (keep)
     access.blobs = open_cache("blobs", progress);

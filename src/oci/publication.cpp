@@ -308,9 +308,13 @@ namespace {
 class ReferrerReader {
 public:
   ReferrerReader(Publication publication, const FindReferrers& find,
-                 const std::shared_ptr<const BlobSource>& source, const Reference& reference)
-      : find_(find), source_(source), own_(publication.documents.size()),
-        reader_(source, reference, false, std::move(publication)) {}
+                 const std::shared_ptr<const BlobSource>& source, const Reference& reference,
+                 const OnSkipped& skipped)
+      : find_(find), source_(source), skipped_(skipped), own_(publication.documents.size()),
+        reader_(source, reference, false, std::move(publication)) {
+    for (const Document& document : reader_.publication().documents)
+      content_.insert(document.digest);
+  }
 
   Result<std::vector<Referrer>> read() {
     for (size_t i = 0; i < reader_.publication().documents.size(); ++i) {
@@ -335,6 +339,14 @@ private:
   Result<void> add(Referrer referrer, const Digest& subject) {
     if (!known_.emplace(referrer.descriptor.digest, referrer.tag).second)
       return {};
+    // Under such a tag, what is copied would be united with signatures.
+    if (!referrer.tag.empty() && content_.contains(referrer.descriptor.digest))
+      return {};
+    if (!is_manifest_type(referrer.descriptor.media_type) && !is_index_type(referrer.descriptor.media_type)) {
+      skipped_("what refers to " + subject.to_string() + " is of the unknown type '" +
+               referrer.descriptor.media_type + "' and is not copied");
+      return {};
+    }
     if (known_.size() > referrer_limit)
       return make_error(ErrorKind::integrity, "more than " + std::to_string(referrer_limit) + " referrers");
     XAAS_TRY(const std::string text, source_->read(referrer.descriptor, manifest_limit));
@@ -355,7 +367,9 @@ private:
   static constexpr size_t referrer_limit = 1000;
   const FindReferrers& find_;
   const std::shared_ptr<const BlobSource>& source_;
-  const size_t own_; // documents before referrers were added
+  const OnSkipped& skipped_;
+  const size_t own_;         // documents before referrers were added
+  std::set<Digest> content_; // those documents
   PublicationReader reader_;
   std::vector<Referrer> added_;
   std::map<std::string, Digest> tags_;
@@ -366,8 +380,8 @@ private:
 
 Result<std::vector<Referrer>> add_referrers(Publication& publication, const FindReferrers& find,
                                             const std::shared_ptr<const BlobSource>& source,
-                                            const Reference& reference) {
-  ReferrerReader reader(publication, find, source, reference);
+                                            const Reference& reference, const OnSkipped& skipped) {
+  ReferrerReader reader(publication, find, source, reference, skipped);
   XAAS_TRY(std::vector<Referrer> added, reader.read().in("referrers of " + reference.text));
   publication = reader.take();
   return added;

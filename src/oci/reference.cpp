@@ -27,14 +27,6 @@ std::string transport_name(const std::string& text) {
   return plausible ? name : std::string();
 }
 
-bool is_tag(const std::string& tag) {
-  if (tag.empty() || tag.size() > 128)
-    return false;
-  const auto word = [](char c) { return is_letter(c) || is_digit(c) || c == '_'; };
-  return word(tag[0]) &&
-         std::all_of(tag.begin(), tag.end(), [&](char c) { return word(c) || c == '.' || c == '-'; });
-}
-
 // Splits `PATH[:TAG]`: the last colon starts a tag, unless a '/' follows it.
 Result<void> take_path_and_tag(const std::string& text, Reference& reference) {
   const size_t colon = text.rfind(':');
@@ -179,6 +171,14 @@ Result<void> parse_into(Reference& reference) {
 }
 
 } // namespace
+
+bool is_tag(const std::string& tag) {
+  if (tag.empty() || tag.size() > 128)
+    return false;
+  const auto word = [](char c) { return is_letter(c) || is_digit(c) || c == '_'; };
+  return word(tag[0]) &&
+         std::all_of(tag.begin(), tag.end(), [&](char c) { return word(c) || c == '.' || c == '-'; });
+}
 
 Result<Reference> parse_reference(const std::string& text) {
   Reference reference;

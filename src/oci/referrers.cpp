@@ -6,7 +6,9 @@
 #include <xaas/oci/referrers.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 
 namespace xaas::oci {
 
@@ -51,7 +53,12 @@ std::string digest_tag(const Digest& digest, const std::string& suffix) {
 std::optional<Digest> digest_in_tag(const std::string& tag) {
   constexpr std::string_view prefix = "sha256-";
   constexpr size_t length = prefix.size() + 2 * Digest::size;
-  if (!tag.starts_with(prefix) || tag.size() < length || (tag.size() > length && tag[length] != '.'))
+  if (!tag.starts_with(prefix) || tag.size() < length)
+    return std::nullopt;
+  // An unknown suffix could be a path in a registry.
+  const std::string_view suffix = std::string_view(tag).substr(length);
+  if (!suffix.empty() &&
+      std::find(std::begin(cosign_suffixes), std::end(cosign_suffixes), suffix) == std::end(cosign_suffixes))
     return std::nullopt;
   const Result<Digest> digest = Digest::parse("sha256:" + tag.substr(prefix.size(), 2 * Digest::size));
   return digest ? std::optional(*digest) : std::nullopt;
@@ -63,17 +70,23 @@ Result<std::optional<Referrer>> as_referrer(const std::string& media_type, const
   const std::string where = "manifest " + referrer.descriptor.digest.to_string();
   XAAS_TRY(const Json json, parse_json(text, where, false, ErrorKind::integrity));
   const JsonReader reader(json, where);
-  if (!reader.has("subject"))
+  const std::optional<JsonReader> of = reader.find("subject");
+  const Result<Descriptor> about =
+      of ? parse_descriptor(*of) : Result<Descriptor>(make_error(ErrorKind::integrity, where));
+  if (!about)
     return std::optional<Referrer>();
-  XAAS_TRY(const JsonReader of, reader.at("subject"));
-  XAAS_TRY(const Descriptor about, parse_descriptor(of));
-  referrer.subject = about.digest;
-  XAAS_TRY(referrer.type, reader.string_or("artifactType", ""));
-  if (referrer.type.empty() && reader.has("config")) {
-    XAAS_TRY(const JsonReader config, reader.at("config"));
-    XAAS_TRY(referrer.type, config.string_at("mediaType"));
-  }
-  if (const auto annotations = json.find("annotations"); annotations != json.end())
+  referrer.subject = about->digest;
+  const auto text_at = [](const std::optional<JsonReader>& object, const char* key) {
+    const std::optional<JsonReader> member = object ? object->find(key) : std::nullopt;
+    const Result<std::string> found =
+        member ? member->string() : Result<std::string>(make_error(ErrorKind::integrity, key));
+    return found ? *found : std::string();
+  };
+  referrer.type = text_at(reader, "artifactType");
+  if (referrer.type.empty())
+    referrer.type = text_at(reader.find("config"), "mediaType");
+  if (const auto annotations = json.find("annotations");
+      annotations != json.end() && annotations->is_object())
     for (const auto& [key, value] : annotations->items())
       if (value.is_string())
         referrer.descriptor.annotations[key] = value.get<std::string>();
@@ -82,7 +95,8 @@ Result<std::optional<Referrer>> as_referrer(const std::string& media_type, const
 
 Json to_json(const Referrer& referrer) {
   Json json = descriptor_json(referrer.descriptor);
-  json["artifactType"] = referrer.type;
+  if (!referrer.type.empty()) // the specification wants it omitted
+    json["artifactType"] = referrer.type;
   return json;
 }
 
@@ -121,75 +135,57 @@ Result<Digest> attach(const Reference& layout, const Artifact& artifact) {
 
 namespace {
 
-// What the entries of an index refer to, in its order, each entry that is a manifest or an index.
 using OnReferrer = std::function<void(Referrer referrer)>;
-using OnUnreadable = std::function<Result<void>(Error error)>;
 
-Result<void> each_referrer(const StoredSource& source, const Json& index, const std::string& where,
-                           const OnUnreadable& unreadable, const OnReferrer& found, bool nested = false) {
-  for (const Json& entry : index["manifests"]) {
-    const JsonReader reader(entry, where);
-    XAAS_TRY(const Descriptor descriptor, parse_descriptor(reader));
-    if (!is_manifest_type(descriptor.media_type) && !is_index_type(descriptor.media_type))
-      continue;
-    Result<std::string> text = source.read(descriptor, manifest_limit);
-    if (!text) {
-      XAAS_CHECK(unreadable(std::move(text).error()));
-      continue;
-    }
-    Result<std::optional<Referrer>> referrer = as_referrer(descriptor.media_type, *text);
-    if (!referrer) {
-      XAAS_CHECK(unreadable(std::move(referrer).error()));
-      continue;
-    }
-    if (*referrer)
-      found(**referrer);
-    const auto tag = descriptor.annotations.find(tag_annotation);
-    const auto about = tag == descriptor.annotations.end() ? std::nullopt : digest_in_tag(tag->second);
-    if (!about || nested)
-      continue;
-    if (tag->second != digest_tag(*about)) {
-      found({"", descriptor, *about, tag->second});
-    } else if (is_index_type(descriptor.media_type)) { // a list that was copied from a registry
-      XAAS_TRY(const Json list, parse_index(*text, name_of(descriptor)));
-      XAAS_CHECK(each_referrer(source, list, name_of(descriptor), unreadable, found, true));
-    }
+void each_referrer(const StoredSource& source, const Json& index, const std::string& where,
+                   const OnSkipped& skipped, const OnReferrer& found, bool nested);
+
+Result<void> read_entry(const StoredSource& source, const JsonReader& entry, const OnSkipped& skipped,
+                        const OnReferrer& found, bool nested) {
+  XAAS_TRY(const Descriptor descriptor, parse_descriptor(entry));
+  if (!is_manifest_type(descriptor.media_type) && !is_index_type(descriptor.media_type))
+    return {};
+  XAAS_TRY(const std::string text, source.read(descriptor, manifest_limit));
+  XAAS_TRY(const std::optional<Referrer> referrer, as_referrer(descriptor.media_type, text));
+  if (referrer)
+    found(*referrer);
+  const auto tag = descriptor.annotations.find(tag_annotation);
+  const auto about = tag == descriptor.annotations.end() ? std::nullopt : digest_in_tag(tag->second);
+  if (!about || nested)
+    return {};
+  if (tag->second != digest_tag(*about)) {
+    found({"", descriptor, *about, tag->second});
+    return {};
   }
+  if (!is_index_type(descriptor.media_type))
+    return {};
+  // A list that was copied from a registry.
+  XAAS_TRY(const Json list, parse_index(text, name_of(descriptor)));
+  each_referrer(source, list, name_of(descriptor), skipped, found, true);
   return {};
+}
+
+// What the entries of an index refer to, in its order.
+void each_referrer(const StoredSource& source, const Json& index, const std::string& where,
+                   const OnSkipped& skipped, const OnReferrer& found, bool nested) {
+  for (const Json& entry : index["manifests"])
+    if (const Result<void> read = read_entry(source, JsonReader(entry, where), skipped, found, nested); !read)
+      skipped(where + ": an entry that may refer to the image cannot be read: " + read.error().message);
 }
 
 } // namespace
 
-Result<std::vector<Referrer>> referrers(const Reference& reference, const Digest& subject,
-                                        const std::string& type) {
-  XAAS_TRY(const std::unique_ptr<StoredSource> source, open_source(reference));
-  XAAS_TRY(const std::string text, source->index().in(reference.text));
-  const std::string where = reference.text + ": index.json";
-  XAAS_TRY(const Json index, parse_index(text, where));
-  std::vector<Referrer> found;
-  const auto unreadable = [&](Error error) -> Result<void> { return std::move(error).in(reference.text); };
-  XAAS_CHECK(each_referrer(*source, index, where, unreadable, [&](Referrer referrer) {
-    if (referrer.subject == subject && referrer.tag.empty() && (type.empty() || referrer.type == type))
-      found.push_back(std::move(referrer));
-  }));
-  return found;
-}
-
-Result<FindReferrers> stored_referrers(const Reference& reference,
-                                       const std::function<void(const std::string&)>& skipped) {
+Result<FindReferrers> stored_referrers(const Reference& reference, const OnSkipped& skipped) {
   XAAS_TRY(const std::unique_ptr<StoredSource> source, open_source(reference));
   XAAS_TRY(const std::string text, source->index().in(reference.text));
   const std::string where = reference.text + ": index.json";
   XAAS_TRY(const Json index, parse_index(text, where));
   auto found = std::make_shared<std::multimap<Digest, Referrer>>();
-  const auto unreadable = [&](const Error& error) -> Result<void> {
-    skipped(where + ": an entry that may refer to the image cannot be read: " + error.message);
-    return {};
-  };
-  XAAS_CHECK(each_referrer(*source, index, where, unreadable, [&](Referrer referrer) {
+  const auto keep = [&](Referrer referrer) {
     const Digest subject = referrer.subject;
     found->emplace(subject, std::move(referrer));
-  }));
+  };
+  each_referrer(*source, index, where, skipped, keep, false);
   return FindReferrers([found](const Digest& subject, bool tagged) -> Result<std::vector<Referrer>> {
     std::vector<Referrer> list;
     for (auto [it, end] = found->equal_range(subject); it != end; ++it)
@@ -201,58 +197,54 @@ Result<FindReferrers> stored_referrers(const Reference& reference,
 
 namespace {
 
-const Json* layer_array(const Json& manifest) {
-  const auto layers = manifest.is_object() ? manifest.find("layers") : manifest.end();
-  return layers != manifest.end() && layers->is_array() ? &*layers : nullptr;
-}
+// A signature is in the annotations of its layer.
+using Layer = std::pair<Digest, std::map<std::string, std::string>>;
 
-// The layers of `from` that `to` does not have. A layer includes its annotations, where its signature is.
-Json lacking(const Json& to, const Json& from) {
-  Json left = Json::array();
-  for (const Json& layer : from)
-    if (std::find(to.begin(), to.end(), layer) == to.end())
-      left.push_back(layer);
-  return left;
+Result<std::set<Layer>> signatures_in(const Document& document) {
+  XAAS_TRY(const std::vector<Descriptor> layers,
+           layers_of(document.text, "manifest " + document.digest.to_string()));
+  std::set<Layer> all;
+  for (const Descriptor& layer : layers)
+    all.emplace(layer.digest, layer.annotations);
+  return all;
 }
 
 } // namespace
 
-Result<Signatures> unite_signatures(const StoredDocument& ours, const StoredDocument& theirs) {
-  const auto unknown = [](const Document& document, const std::string& reason) {
-    return make_error(ErrorKind::integrity, "manifest " + document.digest.to_string() +
-                                                ": not signatures as cosign stores them: " + reason);
-  };
-  const Json our_manifest = Json::parse(ours.document.text, nullptr, false);
-  Json manifest = Json::parse(theirs.document.text, nullptr, false);
-  for (const auto& [json, document] :
-       {std::pair(&our_manifest, &ours.document), {&manifest, &theirs.document}})
-    if (!layer_array(*json))
-      return unknown(*document, "no layers");
-  const Json left = lacking(*layer_array(manifest), *layer_array(our_manifest));
-  if (lacking(*layer_array(our_manifest), *layer_array(manifest)).empty())
-    return Signatures{ours.document, {}};
-  if (left.empty())
-    return Signatures{theirs.document, {}};
+Result<Signatures> unite_signatures(const std::string& tag, const Document& ours, const Document& theirs,
+                                    const BlobSource& source) {
+  if (tag.ends_with(".sbom"))
+    return Signatures{theirs, {}};
+  XAAS_TRY(const std::set<Layer> our_layers, signatures_in(ours));
+  XAAS_TRY(const std::set<Layer> their_layers, signatures_in(theirs));
+  if (std::includes(our_layers.begin(), our_layers.end(), their_layers.begin(), their_layers.end()))
+    return Signatures{ours, {}};
+  if (std::includes(their_layers.begin(), their_layers.end(), our_layers.begin(), our_layers.end()))
+    return Signatures{theirs, {}};
 
-  XAAS_TRY(const JsonReader described,
-           JsonReader(manifest, "manifest " + theirs.document.digest.to_string()).at("config"));
+  const std::string where = "manifest " + theirs.digest.to_string();
+  XAAS_TRY(Json manifest, parse_json(theirs.text, where, false, ErrorKind::integrity));
+  XAAS_TRY(const JsonReader described, JsonReader(manifest, where).at("config"));
   XAAS_TRY(const Descriptor old, parse_descriptor(described));
-  XAAS_TRY(const std::string text, theirs.source.read(old, config_limit));
-  Json config = Json::parse(text, nullptr, false);
-  const auto rootfs = config.is_object() ? config.find("rootfs") : config.end();
-  if (rootfs == config.end() || !rootfs->is_object() || !rootfs->contains("diff_ids") ||
-      !(*rootfs)["diff_ids"].is_array())
-    return unknown(theirs.document, "its configuration has no diff_ids");
-  for (const Json& layer : left) {
-    manifest["layers"].push_back(layer);
-    (*rootfs)["diff_ids"].push_back(layer["digest"]); // payloads are not compressed
+  XAAS_TRY(const std::string text, source.read(old, config_limit));
+  XAAS_TRY(Json config, parse_json(text, name_of(old), false, ErrorKind::integrity));
+  Json* const rootfs = config.is_object() && config.contains("rootfs") ? &config["rootfs"] : nullptr;
+  if (!rootfs || !rootfs->is_object() || !rootfs->contains("diff_ids") || !(*rootfs)["diff_ids"].is_array())
+    return make_error(ErrorKind::integrity,
+                      where + ": not signatures as cosign stores them: no diff_ids in " + name_of(old));
+  XAAS_TRY(const std::vector<Descriptor> layers, layers_of(ours.text, "manifest " + ours.digest.to_string()));
+  for (const Descriptor& layer : layers) {
+    if (their_layers.contains({layer.digest, layer.annotations}))
+      continue;
+    manifest["layers"].push_back(descriptor_json(layer));
+    (*rootfs)["diff_ids"].push_back(layer.digest.to_string()); // payloads are not compressed
   }
   std::string bytes = to_bytes(config);
   const Descriptor changed{old.media_type, digest_of(bytes), bytes.size(), {}};
   manifest["config"]["digest"] = changed.digest.to_string();
   manifest["config"]["size"] = changed.size;
   Signatures united{
-      {theirs.document.media_type, to_bytes(manifest), {}},
+      {theirs.media_type, to_bytes(manifest), {}},
       NewBlob{changed, [blob = blob_of(std::move(bytes))]() -> Result<BlobPtr> { return blob; }, {}}};
   united.document.digest = digest_of(united.document.text);
   return united;

@@ -1,5 +1,6 @@
 #include "image_json.h"
 #include "layout_lock.h"
+#include "stored_source.h"
 #include "tar_writer.h"
 
 #include <xaas/base/parallel.h>
@@ -24,31 +25,35 @@ namespace {
 // An entry of index.json.
 struct IndexEntry {
   Json json;
-  std::string tag; // may be empty
+  std::string tag;                      // may be empty
+  const Document* signatures = nullptr; // to be united with those under the tag
 };
 
 // The referrers first, so that a reader who finds the image finds them, too.
 Result<std::vector<IndexEntry>> index_entries(const Publication& publication, const std::string& tag) {
   std::vector<IndexEntry> entries;
   for (const Document& document : publication.documents) {
-    const auto add = [&](const std::string& name) {
+    const auto add = [&](const std::string& name, const Document* signatures) {
       entries.push_back(
           {descriptor_json(
                {document.media_type, document.digest, document.text.size(), {{tag_annotation, name}}}),
-           name});
+           name, signatures});
     };
     const bool root = &document == &publication.root();
     const size_t before = entries.size();
     for (const auto& [name, digest] : publication.tags)
       if (digest == document.digest)
-        add(name);
+        add(name, &document);
     if (root)
-      add(tag);
+      add(tag, nullptr);
     if (entries.size() > before)
       continue;
-    XAAS_TRY(const std::optional<Referrer> referrer, as_referrer(document.media_type, document.text));
-    if (referrer)
-      entries.push_back({to_json(*referrer), ""});
+    XAAS_TRY(std::optional<Referrer> referrer, as_referrer(document.media_type, document.text));
+    if (!referrer)
+      continue;
+    if (referrer->type.empty()) // an entry without one would be an image
+      referrer->type = document.media_type;
+    entries.push_back({to_json(*referrer), ""});
   }
   return entries;
 }
@@ -126,18 +131,49 @@ void put_entry(Json& manifests, const IndexEntry& entry) {
   manifests = std::move(kept);
 }
 
+// The entry for the union of our signatures and those that the layout has under the tag.
+Result<Json> united_entry(const Reference& layout, const Json& manifests, const IndexEntry& entry,
+                          Progress& progress) {
+  const auto old = std::find_if(manifests.begin(), manifests.end(),
+                                [&](const Json& each) { return has_tag(each, entry.tag); });
+  if (old == manifests.end())
+    return entry.json;
+  XAAS_TRY(const std::unique_ptr<StoredSource> source, open_source(layout));
+  XAAS_TRY(const Descriptor descriptor, parse_descriptor(JsonReader(*old, "index.json, tag " + entry.tag)));
+  Document theirs{descriptor.media_type, {}, descriptor.digest};
+  XAAS_TRY(theirs.text, source->read(descriptor, manifest_limit));
+  XAAS_TRY(Signatures united,
+           unite_signatures(entry.tag, *entry.signatures, theirs, *source).in("tag " + entry.tag));
+  const Document& document = united.document;
+  if (document.digest == theirs.digest && entry.tag.ends_with(".sbom"))
+    progress.note(layout.text + ": the tag " + entry.tag + " stays what it is");
+  const fs::path directory = layout.path / "blobs" / "sha256";
+  if (united.config)
+    XAAS_CHECK(write_blob(directory / united.config->descriptor.digest.hex(), *united.config, no_progress()));
+  if (const fs::path file = directory / document.digest.hex();
+      !is_there(file, document.digest, document.text.size()))
+    XAAS_CHECK(write_file(file, document.text));
+  return descriptor_json(
+      {document.media_type, document.digest, document.text.size(), {{tag_annotation, entry.tag}}});
+}
+
 // Leaves everything else unchanged.
-Result<void> update_index(const fs::path& layout, const std::vector<IndexEntry>& entries) {
-  XAAS_TRY(const LayoutLock lock, LayoutLock::acquire(layout));
-  const fs::path file = layout / "index.json";
+Result<void> update_index(const Reference& layout, const std::vector<IndexEntry>& entries,
+                          Progress& progress) {
+  XAAS_TRY(const LayoutLock lock, LayoutLock::acquire(layout.path));
+  const fs::path file = layout.path / "index.json";
   Json index = new_index();
   if (auto text = read_file(file, manifest_limit)) {
     XAAS_TRY(index, parse_index(*text, file.string()));
   } else if (text.error().kind != ErrorKind::not_found) {
     return std::move(text).error();
   }
-  for (const IndexEntry& entry : entries)
+  for (IndexEntry entry : entries) {
+    if (entry.signatures) {
+      XAAS_TRY(entry.json, united_entry(layout, index["manifests"], entry, progress));
+    }
     put_entry(index["manifests"], entry);
+  }
   if (!lock.held())
     return make_error(ErrorKind::failed,
                       "writing " + file.string() + ": this process was stopped for too long",
@@ -178,7 +214,7 @@ Result<void> write_layout(const Reference& reference, const Publication& publica
     if (const fs::path file = directory / document.digest.hex();
         !is_there(file, document.digest, document.text.size()))
       XAAS_CHECK(write_file(file, document.text));
-  return update_index(path, entries);
+  return update_index(reference, entries, progress);
 }
 
 // A tar file that appears under its name only when it is complete.

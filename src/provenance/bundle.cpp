@@ -87,7 +87,7 @@ Result<std::string> judge(const std::string& bundle, const PublicKey& key, const
   if (reader.has("verificationMaterial")) {
     XAAS_TRY(const JsonReader material, reader.at("verificationMaterial"));
     if (material.has("certificate") || material.has("x509CertificateChain"))
-      return std::string("by an identity with a certificate, not by a key");
+      return std::string(by_certificate);
   }
   return std::string("not by this key");
 }

@@ -20,6 +20,7 @@ namespace {
 
 constexpr const char* payload_type = "application/vnd.dev.cosign.simplesigning.v1+json";
 constexpr const char* signature_annotation = "dev.cosignproject.cosign/signature";
+constexpr const char* certificate_annotation = "dev.sigstore.cosign/certificate";
 constexpr const char* critical_type = "cosign container image signature";
 constexpr uint64_t max_payload = 64 * 1024;
 constexpr uint64_t max_bundle = 4 * 1024 * 1024; // with certificates and the proofs of a log
@@ -52,9 +53,15 @@ public:
          const PublicKey& key, std::map<std::string, size_t>& reasons)
       : image_(image), opened_(opened), wanted_(wanted), key_(key), reasons_(reasons) {}
 
+  // One valid signature is enough, whatever else there is. An error only if there is none.
   Result<bool> run() {
-    XAAS_TRY(const bool under_tag, search_tag());
-    return under_tag ? Result<bool>(true) : search_bundles();
+    const Result<bool> under_tag = search_tag();
+    if ((under_tag && *under_tag) || (!under_tag && under_tag.error().kind == ErrorKind::interrupted))
+      return under_tag;
+    const Result<bool> in_bundle = search_bundles();
+    if (in_bundle && *in_bundle)
+      return true;
+    return under_tag ? in_bundle : under_tag;
   }
 
 private:
@@ -149,7 +156,7 @@ private:
     if (!payload)
       return no("with a damaged payload");
     if (!key_.verifies(*payload, *signature))
-      return no("not by this key");
+      return no(layer.annotations.contains(certificate_annotation) ? by_certificate : "not by this key");
     const Result<Digest> found = signed_digest(*payload);
     if (!found)
       return no("by this key, but of something else than an image (" + found.error().message + ")");
@@ -195,11 +202,18 @@ Result<Signature> check_signature(const oci::Image& image, const PublicKey& key,
   XAAS_TRY(const registry::OpenedSource opened,
            registry::open_source(image.reference(), std::nullopt, access).in(what));
   std::map<std::string, size_t> reasons;
+  std::optional<Error> unread;
   for (const Digest& digest : digests) {
-    XAAS_TRY(const bool good, Search(image, opened, digest, key, reasons).run().in(what));
-    if (good)
+    Result<bool> good = Search(image, opened, digest, key, reasons).run();
+    if (good && *good)
       return Signature{digest, key.fingerprint()};
+    if (!good && good.error().kind == ErrorKind::interrupted)
+      return std::move(good).error();
+    if (!good && !unread)
+      unread = std::move(good).error();
   }
+  if (unread)
+    return std::move(*unread).in(what);
   if (reasons.empty())
     return make_error(ErrorKind::integrity,
                       what + ": it is not signed: there is no " +

@@ -8,7 +8,6 @@
 #include <xaas/registry/images.h>
 #include <xaas/registry/referrers.h>
 
-#include <algorithm>
 #include <ctime>
 
 namespace xaas::registry {
@@ -129,46 +128,12 @@ Result<Copied> copy_to_tree(const oci::Reference& from, const oci::Reference& to
 
 namespace {
 
-oci::Reference under_tag(const oci::Reference& image, const std::string& tag) {
-  oci::Reference reference = image;
-  reference.tag = tag;
-  return reference;
-}
-
-// Signatures that the destination has, and we do not, stay.
-Result<void> unite_with_destination(oci::Publication& publication, const oci::BlobSource& source,
-                                    const oci::Reference& to, const Access& access) {
-  std::error_code code;
-  if (to.transport == oci::Transport::archive || // which is replaced
-      (to.transport == oci::Transport::layout && !fs::exists(to.path / "oci-layout", code)))
-    return {};
-  std::map<std::string, Digest> tags;
-  for (const auto& [tag, digest] : publication.tags) {
-    tags[tag] = digest;
-    if (tag.ends_with(".sbom")) // of which there is one
-      continue;
-    Result<OpenedSource> there = open_source(under_tag(to, tag), std::nullopt, access);
-    if (!there && there.error().kind == ErrorKind::not_found)
-      continue;
-    if (!there)
-      return std::move(there).error();
-    if (there->root.digest == digest)
-      continue;
-    oci::Document theirs{there->root.media_type, {}, there->root.digest};
-    XAAS_TRY(theirs.text, there->source->read(there->root, oci::manifest_limit));
-    const auto ours = std::find_if(publication.documents.begin(), publication.documents.end(),
-                                   [&](const oci::Document& each) { return each.digest == digest; });
-    XAAS_TRY(oci::Signatures united,
-             oci::unite_signatures({*ours, source}, {theirs, *there->source}).in(to.text + ", tag " + tag));
-    if (united.document.digest == digest)
-      continue;
-    tags[tag] = united.document.digest;
-    if (united.config)
-      publication.blobs.push_back(*std::move(united.config));
-    *ours = std::move(united.document);
-  }
-  publication.tags = std::move(tags);
-  return {};
+// A mirror that is being filled is not what it is filled from.
+Result<OpenedSource> open_to_copy(const oci::Reference& from, const oci::Reference& to,
+                                  const std::optional<std::string>& architecture, const Access& access) {
+  if (from.transport != oci::Transport::registry)
+    return open_source(from, architecture, access);
+  return open_remote_source(from, access, &to);
 }
 
 } // namespace
@@ -179,19 +144,23 @@ Result<Copied> copy(const oci::Reference& from, const oci::Reference& to, const 
   if (is_tree(to))
     return copy_to_tree(from, to, options.architecture.value_or(options.own_architecture), access, progress,
                         options.chooser);
-  XAAS_TRY(OpenedSource opened, open_source(from, options.architecture, access));
+  XAAS_TRY(OpenedSource opened, open_to_copy(from, to, options.architecture, access));
   const std::shared_ptr<const oci::BlobSource> source = std::move(opened.source);
   const oci::ReadOptions what{options.architecture, to.transport != oci::Transport::registry};
-  XAAS_TRY(oci::Publication publication, oci::read_publication(source, opened.root, from, what));
+  const oci::Reference& place = opened.place.reference;
+  XAAS_TRY(oci::Publication publication, oci::read_publication(source, opened.root, place, what));
   Copied copied{
       .source = publication.source, .blobs = publication.blobs.size(), .bytes = publication.bytes()};
   copied.converted = publication.root().digest != publication.source;
   if (options.referrers && !copied.converted) {
     const auto note = [&](const std::string& text) { progress.note(text); };
-    XAAS_TRY(const oci::FindReferrers find,
-             find_referrers(opened.place.reference, opened.place.access, note));
-    XAAS_TRY(copied.referrers, oci::add_referrers(publication, find, source, from));
-    XAAS_CHECK(unite_with_destination(publication, *source, to, access));
+    auto added = [&]() -> Result<std::vector<oci::Referrer>> {
+      XAAS_TRY(const oci::FindReferrers find, find_referrers(place, opened.place.access, note));
+      return oci::add_referrers(publication, find, source, place, note);
+    }();
+    if (!added && added.error().hint.empty())
+      return std::move(added).error().with_hint("--no-referrers copies the image alone");
+    XAAS_TRY(copied.referrers, std::move(added));
   }
   XAAS_CHECK(oci::in_operation(check_space(space_needs(to, publication)), "writing", to.text));
   XAAS_TRY(copied.digest, write_publication(to, publication, access, progress));

@@ -3,8 +3,6 @@
 #include <xaas/base/text.h>
 #include <xaas/registry/routes.h>
 
-#include <algorithm>
-
 namespace xaas::registry {
 
 namespace {
@@ -41,20 +39,17 @@ Result<Place> place_to_write(const oci::Reference& image, const Access& access) 
 Error none_of_places(const oci::Reference& image, std::vector<Error> errors) {
   if (errors.size() == 1)
     return std::move(errors.front());
-  const auto is = [](ErrorKind kind) { return [kind](const Error& error) { return error.kind == kind; }; };
   std::vector<std::string> messages;
   for (const Error& error : errors)
     messages.push_back(error.message);
-  Error united = std::move(errors.back());
-  const bool any_not_found = united.kind == ErrorKind::not_found ||
-                             std::any_of(errors.begin(), errors.end() - 1, is(ErrorKind::not_found));
-  const bool only_these = std::all_of(errors.begin(), errors.end(), [](const Error& error) {
-    return error.kind == ErrorKind::not_found || error.kind == ErrorKind::network;
-  });
-  if (any_not_found && only_these)
-    united.kind = ErrorKind::not_found;
-  united.message = image.text + ": none of its places has it: " + join(messages, "; ");
-  return united;
+  const std::string what = image.text + ": it cannot be read at any of its places: " + join(messages, "; ");
+  // What says most.
+  for (const ErrorKind kind : {ErrorKind::integrity, ErrorKind::denied, ErrorKind::not_found})
+    for (const Error& error : errors)
+      if (error.kind == kind)
+        return make_error(kind, what, error.hint);
+  return make_error(errors.empty() ? ErrorKind::not_found : errors.back().kind, what,
+                    errors.empty() ? "" : errors.back().hint);
 }
 
 } // namespace xaas::registry

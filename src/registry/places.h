@@ -11,8 +11,8 @@ namespace xaas::registry {
 Result<std::vector<Place>> places_to_read(const oci::Reference& image, const Access& access);
 Result<Place> place_to_write(const oci::Reference& image, const Access& access);
 
-// The error for an image that none of its places gives, from the errors of all places: not_found if each of
-// them either does not have it or cannot be reached, and at least one does not have it.
+// The error for an image that none of its places gives, from the errors of all places. Its kind is that which
+// says most: integrity, denied, not_found, then others.
 Error none_of_places(const oci::Reference& image, std::vector<Error> errors);
 
 } // namespace xaas::registry

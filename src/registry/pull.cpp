@@ -33,6 +33,8 @@ std::string type_of(const http::Response& response) {
 }
 
 Result<http::Response> request_manifest(Session& session, const std::string& name, uint64_t limit) {
+  if (!oci::is_tag(name) && !Digest::parse(name)) // it becomes part of an address
+    return make_error(ErrorKind::integrity, "'" + printable(name) + "' is neither a tag nor a digest");
   return session.send_patiently({.url = session.url("manifests/" + name),
                                  .headers = {{"Accept", accepted_manifests}},
                                  .answer_bytes = limit});
@@ -76,11 +78,16 @@ public:
   RegistrySource(const oci::Reference& reference, const Access& access)
       : reference_(reference), access_(access), kept_(access.blobs) {}
 
-  // Reads the manifest or index that the reference names.
-  Result<oci::Descriptor> find_root() {
+  // The manifest or index that the reference names by its digest, if it is kept.
+  std::optional<oci::Descriptor> kept_root() {
     if (reference_.digest)
       if (const auto text = kept_.text(*reference_.digest, oci::manifest_limit))
         return oci::Descriptor{oci::manifest_type(*text), *reference_.digest, text->size(), {}};
+    return std::nullopt;
+  }
+
+  // Asks the registry for it.
+  Result<oci::Descriptor> find_root() {
     XAAS_TRY(const Sessions::Lent session, connect());
     const std::string name = reference_.digest        ? reference_.digest->to_string()
                              : reference_.tag.empty() ? "latest"
@@ -176,18 +183,36 @@ Result<std::optional<oci::Descriptor>> find_manifest(Session& session, const std
   return std::optional(std::move(found.descriptor));
 }
 
-Result<OpenedSource> open_remote_source(const oci::Reference& reference, const Access& access) {
-  XAAS_TRY(const std::vector<Place> places, places_to_read(reference, access));
+Result<OpenedSource> open_remote_source(const oci::Reference& reference, const Access& access,
+                                        const oci::Reference* avoid) {
+  XAAS_TRY(std::vector<Place> places, places_to_read(reference, access));
+  const auto avoided = [&](const Place& place) {
+    return avoid && places.size() > 1 && place.reference.host == avoid->host &&
+           place.reference.repository == avoid->repository;
+  };
   std::vector<Error> errors;
+  std::optional<OpenedSource> kept;
   for (const Place& place : places) {
+    if (avoided(place))
+      continue;
     auto source = std::make_unique<RegistrySource>(place.reference, place.access);
+    const std::optional<oci::Descriptor> known = source->kept_root();
+    // What is kept does not say which of several places has the rest.
+    if (known && (places.size() == 1 || access.offline))
+      return OpenedSource{std::move(source), *known, place};
     Result<oci::Descriptor> root = source->find_root();
     if (root)
       return OpenedSource{std::move(source), *std::move(root), place};
+    if (known && !kept)
+      kept = OpenedSource{std::move(source), *known, place};
+    if (root.error().kind == ErrorKind::interrupted)
+      return std::move(root).error();
+    if (access.note && root.error().kind != ErrorKind::not_found && &place != &places.back())
+      access.note(root.error().message + "; trying the next place");
     errors.push_back(std::move(root).error());
-    if (errors.back().kind == ErrorKind::interrupted)
-      return std::move(errors.back());
   }
+  if (kept) // complete, perhaps
+    return *std::move(kept);
   return none_of_places(reference, std::move(errors));
 }
 

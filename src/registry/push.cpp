@@ -1,10 +1,13 @@
 #include "push.h"
 
 #include "places.h"
+#include "pull.h"
 #include "referrer_lists.h"
 
 #include <xaas/base/parallel.h>
+#include <xaas/base/text.h>
 #include <xaas/base/trace.h>
+#include <xaas/oci/referrers.h>
 
 #include <algorithm>
 #include <charconv>
@@ -256,6 +259,43 @@ private:
   std::string location_;
 };
 
+constexpr unsigned max_tries = 5;
+
+oci::Reference under_tag(const oci::Reference& image, const std::string& tag) {
+  oci::Reference reference = image;
+  reference.tag = tag;
+  reference.text = "docker://" + image.host + "/" + image.repository + ":" + tag;
+  return reference;
+}
+
+// Others may sign at the same time, so it looks again afterwards.
+Result<void> put_signatures(Session& session, const Place& place, const std::string& tag,
+                            const oci::Document& ours, Progress& progress) {
+  const oci::Reference reference = under_tag(place.reference, tag);
+  for (unsigned n = 0; n < max_tries; ++n) {
+    oci::Document wanted = ours;
+    Result<OpenedSource> there = open_remote_source(reference, place.access);
+    if (there) {
+      oci::Document theirs{there->root.media_type, {}, there->root.digest};
+      XAAS_TRY(theirs.text, there->source->read(there->root, oci::manifest_limit));
+      XAAS_TRY(oci::Signatures united,
+               oci::unite_signatures(tag, ours, theirs, *there->source).in(reference.text));
+      if (united.document.digest == theirs.digest) {
+        if (n == 0 && tag.ends_with(".sbom") && theirs.digest != ours.digest)
+          progress.note(reference.text + " stays what it is");
+        return {};
+      }
+      if (united.config)
+        XAAS_CHECK(send_blob(session, *united.config, "", no_progress()));
+      wanted = std::move(united.document);
+    } else if (there.error().kind != ErrorKind::not_found) {
+      return std::move(there).error();
+    }
+    XAAS_TRY([[maybe_unused]] const http::Response put, put_document(session, wanted, tag));
+  }
+  return make_error(ErrorKind::failed, reference.text + ": others keep changing it", "run the command again");
+}
+
 Result<void> check_reference(const oci::Reference& reference) {
   if (reference.digest)
     return make_error(ErrorKind::usage, reference.text + ": an image is written under a tag, not a digest",
@@ -272,6 +312,8 @@ Result<void> send_blob(Session& session, const oci::NewBlob& blob, const std::st
 
 Result<http::Response> put_document(Session& session, const oci::Document& document,
                                     const std::string& name) {
+  if (!oci::is_tag(name) && !Digest::parse(name)) // it becomes part of an address
+    return make_error(ErrorKind::integrity, "'" + printable(name) + "' is neither a tag nor a digest");
   XAAS_TRY(http::Response response,
            session.send_patiently({.method = "PUT",
                                    .url = session.url("manifests/" + name),
@@ -312,9 +354,8 @@ Result<Digest> push(const oci::Reference& reference, const oci::Publication& pub
              put_document(*session, document, root ? tag : document.digest.to_string()));
     XAAS_CHECK(list_if_referrer(*session, document, put));
     for (const auto& [name, digest] : publication.tags)
-      if (digest == document.digest) {
-        XAAS_TRY([[maybe_unused]] const http::Response named, put_document(*session, document, name));
-      }
+      if (digest == document.digest)
+        XAAS_CHECK(put_signatures(*session, place, name, document, progress));
   }
   return publication.root().digest;
 }

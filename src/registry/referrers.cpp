@@ -29,18 +29,13 @@ Result<std::vector<oci::Referrer>> parse_list(const std::string& text, const std
   XAAS_TRY(const std::vector<JsonReader> items, manifests.items());
   std::vector<oci::Referrer> list;
   for (const JsonReader& item : items) {
+    const Result<std::string> digest = item.string_at("digest");
+    if (digest && !digest->starts_with("sha256:")) // valid, but nothing that is read here
+      continue;
     XAAS_TRY(oci::Referrer referrer, oci::parse_referrer(item));
     list.push_back(std::move(referrer));
   }
   return list;
-}
-
-std::string to_list(const std::vector<oci::Referrer>& list) {
-  Json manifests = Json::array();
-  for (const oci::Referrer& each : list)
-    manifests.push_back(oci::to_json(each));
-  return Json{{"schemaVersion", 2}, {"mediaType", oci::media_type::index}, {"manifests", manifests}}.dump(
-      -1, ' ', false, Json::error_handler_t::replace);
 }
 
 // The address of the next page of a response (RFC 8288, `Link: <...>; rel="next"`), empty after the last one.
@@ -56,6 +51,14 @@ Result<std::string> next_page(const Session& session, const std::string& url,
   return session.resolve(url, redirect);
 }
 
+// The specification wants 404; registries and proxies without this API also answer otherwise.
+bool is_no_such_api(const http::Response& response) {
+  const std::string* const type = response.header("Content-Type");
+  return response.status == 400 || response.status == 404 || response.status == 405 ||
+         response.status == 406 || response.status == 501 ||
+         (response.status == 200 && type && type->find("json") == std::string::npos);
+}
+
 // The referrers in one repository.
 class Referrers {
 public:
@@ -69,7 +72,7 @@ public:
       if (page == max_pages)
         return make_error(ErrorKind::integrity, "referrers of " + subject_.to_string() + ": too many pages");
       XAAS_TRY(const http::Response response, get(url));
-      if (response.status == 404 && page == 0)
+      if (page == 0 && is_no_such_api(response))
         return std::optional<std::vector<oci::Referrer>>();
       if (response.status != 200)
         return session_.refusal(response, "referrers of " + subject_.to_string());
@@ -82,35 +85,48 @@ public:
 
   // The list in the index under the tag.
   Result<std::vector<oci::Referrer>> from_tag() {
-    XAAS_TRY(const http::Response response, get(session_.url("manifests/" + oci::digest_tag(subject_))));
-    if (response.status == 404)
-      return std::vector<oci::Referrer>();
-    if (response.status != 200)
-      return session_.refusal(response, "manifest " + oci::digest_tag(subject_));
-    return parse_list(response.body, "manifest " + oci::digest_tag(subject_));
+    XAAS_TRY(const std::optional<std::string> text, index_under_tag());
+    return text ? parse_list(*text, "manifest " + oci::digest_tag(subject_)) : std::vector<oci::Referrer>();
   }
 
-  // Concurrent writers may overwrite each other's entries, so it checks the index again afterwards.
+  // Concurrent writers may overwrite each other's entries, so it checks the index again afterwards. What
+  // others have written stays as it is.
   Result<void> add_to_tag(const oci::Referrer& referrer) {
+    const std::string tag = oci::digest_tag(subject_);
     for (unsigned n = 0; n < max_tries; ++n) {
-      XAAS_TRY(std::vector<oci::Referrer> list, from_tag());
-      if (is_listed(list, referrer.descriptor.digest))
-        return {};
-      list.push_back(referrer);
-      std::string text = to_list(list);
-      const Digest digest = digest_of(text);
-      XAAS_CHECK(put_document(session_, {oci::media_type::index, std::move(text), digest},
-                              oci::digest_tag(subject_)));
+      XAAS_TRY(const std::optional<std::string> text, index_under_tag());
+      Json index = {
+          {"schemaVersion", 2}, {"mediaType", oci::media_type::index}, {"manifests", Json::array()}};
+      if (text) {
+        XAAS_TRY(const std::vector<oci::Referrer> list, parse_list(*text, "manifest " + tag));
+        if (is_listed(list, referrer.descriptor.digest))
+          return {};
+        XAAS_TRY(index, parse_json(*text, "manifest " + tag, false, ErrorKind::integrity));
+      }
+      index["manifests"].push_back(oci::to_json(referrer));
+      std::string changed = index.dump(-1, ' ', false, Json::error_handler_t::replace);
+      const Digest digest = digest_of(changed);
+      XAAS_TRY([[maybe_unused]] const http::Response put,
+               put_document(session_, {oci::media_type::index, std::move(changed), digest}, tag));
     }
     XAAS_TRY(const std::vector<oci::Referrer> list, from_tag());
     if (is_listed(list, referrer.descriptor.digest))
       return {};
-    return make_error(ErrorKind::failed,
-                      "manifest " + oci::digest_tag(subject_) + ": others keep changing it",
+    return make_error(ErrorKind::failed, "manifest " + tag + ": others keep changing it",
                       "run the command again");
   }
 
 private:
+  Result<std::optional<std::string>> index_under_tag() {
+    const std::string tag = oci::digest_tag(subject_);
+    XAAS_TRY(http::Response response, get(session_.url("manifests/" + tag)));
+    if (response.status == 404)
+      return std::optional<std::string>();
+    if (response.status != 200)
+      return session_.refusal(response, "manifest " + tag);
+    return std::optional(std::move(response.body));
+  }
+
   Result<http::Response> get(const std::string& url) {
     return session_.send_patiently({.method = "GET",
                                     .url = url,
@@ -172,31 +188,33 @@ Result<std::vector<oci::Referrer>> referrers_in(Session& session, const Digest& 
 
 Result<std::vector<oci::Referrer>> referrers(const oci::Reference& image, const Digest& subject,
                                              const std::string& type, const Access& access) {
-  if (image.transport != oci::Transport::registry)
-    return oci::referrers(image, subject, type);
   const std::string what = "reading the referrers of " + image.text;
-  XAAS_TRY(const std::unique_ptr<Session> session, Session::open(image, access, Session::Purpose::pull));
-  XAAS_TRY(std::vector<oci::Referrer> list, referrers_in(*session, subject).in(what));
+  XAAS_TRY(const oci::FindReferrers find, find_referrers(image, access, [](const std::string&) {}));
+  XAAS_TRY(std::vector<oci::Referrer> list, find(subject, false).in(what));
   if (!type.empty())
     std::erase_if(list, [&](const oci::Referrer& each) { return each.type != type; });
   return list;
 }
 
 Result<oci::FindReferrers> find_referrers(const oci::Reference& image, const Access& access,
-                                          const std::function<void(const std::string&)>& skipped) {
+                                          const oci::OnSkipped& skipped) {
   if (image.transport != oci::Transport::registry)
     return oci::stored_referrers(image, skipped);
   XAAS_TRY(std::shared_ptr<Session> session, Session::open(image, access, Session::Purpose::pull));
   return oci::FindReferrers(
-      [session](const Digest& subject, bool tagged) -> Result<std::vector<oci::Referrer>> {
+      [session, skipped](const Digest& subject, bool tagged) -> Result<std::vector<oci::Referrer>> {
         XAAS_TRY(std::vector<oci::Referrer> list, referrers_in(*session, subject));
         for (const char* suffix : oci::cosign_suffixes) {
           const std::string tag = oci::digest_tag(subject, suffix);
           if (!tagged)
             break;
-          XAAS_TRY(const std::optional<oci::Descriptor> found, find_manifest(*session, tag));
-          if (found)
-            list.push_back({"", *found, subject, tag});
+          const Result<std::optional<oci::Descriptor>> found = find_manifest(*session, tag);
+          if (!found && found.error().kind == ErrorKind::unsatisfied) // of an unknown type
+            skipped(found.error().message + "; it is not copied");
+          else if (!found)
+            return Error(found.error());
+          else if (*found)
+            list.push_back({"", **found, subject, tag});
         }
         return list;
       });

@@ -1,5 +1,6 @@
 #include <xaas/registry/routes.h>
 
+#include <xaas/base/directory.h>
 #include <xaas/base/text.h>
 
 // Only this file uses it, and a library would be one more to load at each start.
@@ -37,9 +38,8 @@ public:
     XAAS_TRY(const std::vector<const toml::table*> tables, tables_of(root_, "registry"));
     for (const toml::table* table : tables) {
       XAAS_TRY(Routes::Registry registry, read_registry(*table));
-      if (!prefixes_.insert(registry.prefix).second)
-        return malformed(file_, table->source(), "a second table for the prefix '" + registry.prefix + "'");
-      found.push_back(std::move(registry));
+      if (prefixes_.insert(registry.prefix).second) // of several the first, as in containers/image
+        found.push_back(std::move(registry));
     }
     return found;
   }
@@ -73,20 +73,37 @@ private:
     return *found;
   }
 
-  Result<std::string> location(const toml::table& table, const char* key) {
-    XAAS_TRY(std::string text, value<std::string>(table, key, ""));
+  Result<std::string> plain(const toml::node& node, std::string text) {
     if (text.find("://") != std::string::npos)
-      return malformed(file_, table.source(), "'" + text + "': a location has no scheme");
+      return malformed(file_, node.source(), "'" + text + "': a location has no scheme");
     while (text.ends_with('/'))
       text.pop_back();
+    return text;
+  }
+
+  Result<std::string> prefix(const toml::table& table) {
+    XAAS_TRY(std::string text, value<std::string>(table, "prefix", ""));
+    return text.empty() ? Result<std::string>("") : plain(*table.get("prefix"), std::move(text));
+  }
+
+  // A name without a host would be one of docker.io.
+  Result<std::string> location(const toml::table& table) {
+    XAAS_TRY(std::string text, value<std::string>(table, "location", ""));
+    if (text.empty())
+      return text;
+    XAAS_TRY(text, plain(*table.get("location"), std::move(text)));
+    const std::string host = text.substr(0, text.find('/'));
+    if (host.find_first_of(".:") == std::string::npos && host != "localhost")
+      return malformed(file_, table.get("location")->source(),
+                       "'" + text + "' does not begin with a host: it has neither '.' nor ':'");
     return text;
   }
 
   Result<Routes::Registry> read_registry(const toml::table& table) {
     Routes::Registry registry;
     registry.file = file_;
-    XAAS_TRY(registry.location, location(table, "location"));
-    XAAS_TRY(registry.prefix, location(table, "prefix"));
+    XAAS_TRY(registry.location, location(table));
+    XAAS_TRY(registry.prefix, prefix(table));
     const bool wildcard = registry.prefix.starts_with("*.");
     if (registry.prefix.empty())
       registry.prefix = registry.location;
@@ -110,7 +127,7 @@ private:
 
   Result<Routes::Mirror> read_mirror(const toml::table& table, bool digests_only) {
     Routes::Mirror mirror;
-    XAAS_TRY(mirror.location, location(table, "location"));
+    XAAS_TRY(mirror.location, location(table));
     if (mirror.location.empty())
       return malformed(file_, table.source(), "a mirror without location");
     XAAS_TRY(mirror.insecure, value<bool>(table, "insecure", false));
@@ -132,20 +149,15 @@ private:
   Result<std::vector<Routes::Registry>> read_version_1() {
     if (root_.contains("registry"))
       return malformed(file_, root_.source(), "both 'registries' (version 1) and 'registry' (version 2)");
+    const toml::node& node = *root_.get("registries");
+    if (!node.is_table())
+      return malformed(file_, node.source(), "'registries' is not a table");
     std::map<std::string, Routes::Registry> found;
     for (const char* kind : {"insecure", "block"}) {
-      const toml::node_view<const toml::node> list = root_["registries"][kind]["registries"];
-      if (!list)
-        continue;
-      const toml::array* const hosts = list.as_array();
-      if (!hosts)
-        return malformed(file_, list.node()->source(), "'registries' is not an array of strings");
-      for (const toml::node& each : *hosts) {
-        const std::optional<std::string> host = each.value_exact<std::string>();
-        if (!host || host->empty())
-          return malformed(file_, each.source(), "'registries' is not an array of strings");
-        Routes::Registry& registry = found[*host];
-        registry.prefix = registry.location = *host;
+      XAAS_TRY(const std::vector<std::string> hosts, hosts_of(*node.as_table(), kind));
+      for (const std::string& host : hosts) {
+        Routes::Registry& registry = found[host];
+        registry.prefix = registry.location = host;
         registry.file = file_;
         (kind == std::string_view("block") ? registry.blocked : registry.insecure) = true;
       }
@@ -154,6 +166,32 @@ private:
     for (auto& [host, registry] : found)
       list.push_back(std::move(registry));
     return list;
+  }
+
+  Result<std::vector<std::string>> hosts_of(const toml::table& registries, const char* kind) {
+    std::vector<std::string> hosts;
+    const toml::node* const list = registries.get(kind);
+    if (!list)
+      return hosts;
+    const toml::node* const names = list->is_table() ? list->as_table()->get("registries") : list;
+    if (!names)
+      return hosts;
+    const toml::array* const array = names->as_array();
+    const auto wrong = [&](const toml::node& where) {
+      return malformed(file_, where.source(), "'" + std::string(kind) + "' has no array of hosts");
+    };
+    if (!list->is_table() || !array)
+      return wrong(*names);
+    for (const toml::node& each : *array) {
+      const std::optional<std::string> host = each.value_exact<std::string>();
+      if (!host)
+        return wrong(each);
+      XAAS_TRY(std::string text, plain(each, *host));
+      if (text.empty())
+        return wrong(each);
+      hosts.push_back(std::move(text));
+    }
+    return hosts;
   }
 
   const toml::table& root_;
@@ -165,19 +203,19 @@ namespace {
 
 // HOST/NAME[:TAG][@DIGEST]
 std::string name_of(const oci::Reference& image) {
-  return image.host + "/" + image.repository + (image.tag.empty() ? "" : ":" + image.tag) +
+  const std::string tag = image.tag.empty() && !image.digest ? "latest" : image.tag;
+  return image.host + "/" + image.repository + (tag.empty() ? "" : ":" + tag) +
          (image.digest ? "@" + image.digest->to_string() : "");
 }
 
 // How much of a name a prefix stands for; 0 if it does not match.
 size_t matched(const std::string& name, const std::string& prefix) {
-  size_t length = prefix.size();
+  const size_t length = prefix.size();
   if (prefix.starts_with("*.")) {
-    const size_t host_end = std::min(name.find_first_of(":/"), name.size());
-    if (!std::string_view(name).substr(0, host_end).ends_with(std::string_view(prefix).substr(1)))
-      return 0;
-    length = host_end;
-    return length > prefix.size() - 1 ? length : 0;
+    const size_t host_end = name.find_first_of(":/");
+    const std::string_view host = std::string_view(name).substr(0, host_end);
+    const bool below = host.ends_with(std::string_view(prefix).substr(1)) && host.size() >= prefix.size();
+    return below ? name.find('/') : 0; // with the port
   }
   if (!name.starts_with(prefix))
     return 0;
@@ -196,16 +234,27 @@ Result<oci::Reference> moved(const std::string& name, size_t length, const std::
   return oci::parse_reference("docker://" + location + name.substr(length)).in(file);
 }
 
-std::vector<fs::path> drop_ins(const fs::path& directory) {
-  std::vector<fs::path> files;
+// What cannot be read is an error: it may say that a registry is blocked.
+Result<bool> is_there(const fs::path& file) {
   std::error_code code;
-  for (fs::directory_iterator it(directory, code), end; !code && it != end; it.increment(code)) {
-    std::error_code ignored;
-    if (it->path().extension() == ".conf" && !it->is_directory(ignored))
-      files.push_back(it->path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
+  const fs::file_status status = fs::status(file, code);
+  if (status.type() == fs::file_type::not_found)
+    return false;
+  if (code)
+    return make_error(ErrorKind::storage, file.string() + ": " + code.message());
+  return true;
+}
+
+Result<void> add_drop_ins(const fs::path& directory, std::vector<fs::path>& files) {
+  XAAS_TRY(const bool there, is_there(directory));
+  if (!there)
+    return {};
+  XAAS_TRY(const std::vector<fs::path> all, list_directory(directory));
+  std::error_code code;
+  for (const fs::path& file : all)
+    if (file.extension() == ".conf" && !fs::is_directory(file, code))
+      files.push_back(file);
+  return {};
 }
 
 } // namespace
@@ -229,71 +278,85 @@ Result<Routes> Routes::load(const std::function<std::string(const char* name)>& 
     XAAS_TRY(const std::string text, read_file(file, conf_limit));
     return routes.add(text, file.string());
   };
+  // As newConfigWrapper() of containers/image, which does not look at $XDG_CONFIG_HOME.
+  const std::string home = environment("HOME");
+  const fs::path own = home.empty() ? fs::path() : fs::path(home) / ".config" / "containers";
+  std::vector<fs::path> files;
+  bool system_counts = true;
   if (const std::string named = environment("CONTAINERS_REGISTRIES_CONF"); !named.empty()) {
     XAAS_CHECK(add(named).in("$CONTAINERS_REGISTRIES_CONF"));
-    return routes;
-  }
-  std::vector<fs::path> files;
-  std::string config = environment("XDG_CONFIG_HOME");
-  if (const std::string home = environment("HOME"); config.empty() && !home.empty())
-    config = home + "/.config";
-  const fs::path own = config.empty() ? fs::path() : fs::path(config) / "containers";
-  std::error_code code;
-  const bool has_own = !own.empty() && fs::exists(own / "registries.conf", code);
-  if (has_own) {
-    files.push_back(own / "registries.conf");
   } else {
-    if (fs::exists(system / "registries.conf", code))
+    XAAS_TRY(const bool has_own, own.empty() ? Result<bool>(false) : is_there(own / "registries.conf"));
+    XAAS_TRY(const bool has_system, is_there(system / "registries.conf"));
+    system_counts = !has_own;
+    if (has_own)
+      files.push_back(own / "registries.conf");
+    else if (has_system)
       files.push_back(system / "registries.conf");
-    for (const fs::path& file : drop_ins(system / "registries.conf.d"))
-      files.push_back(file);
   }
+  if (system_counts)
+    XAAS_CHECK(add_drop_ins(system / "registries.conf.d", files));
   if (!own.empty())
-    for (const fs::path& file : drop_ins(own / "registries.conf.d"))
-      files.push_back(file);
+    XAAS_CHECK(add_drop_ins(own / "registries.conf.d", files));
   for (const fs::path& file : files)
     XAAS_CHECK(add(file));
   return routes;
 }
 
-Result<Routes::Match> Routes::find(const oci::Reference& image) const {
+Routes::Match Routes::find(const oci::Reference& image) const {
   const std::string name = name_of(image);
   Match best;
   for (const auto& [prefix, registry] : registries_)
     if (const size_t length = matched(name, prefix);
         length > 0 && (!best.registry || prefix.size() > best.registry->prefix.size()))
       best = {&registry, length};
-  if (best.registry && best.registry->blocked)
-    return make_error(ErrorKind::denied, image.text + ": the registry '" + best.registry->prefix +
-                                             "' is blocked in " + best.registry->file);
   return best;
 }
 
+static Error blocked(const oci::Reference& image, const std::string& prefix, const std::string& file) {
+  return make_error(ErrorKind::denied, image.text + ": the registry '" + prefix + "' is blocked in " + file);
+}
+
 Result<std::vector<Route>> Routes::to_read(const oci::Reference& image) const {
-  XAAS_TRY(const Match match, find(image));
+  const Match match = find(image);
   if (!match.registry)
     return std::vector<Route>{{image}};
   const Registry& registry = *match.registry;
+  if (registry.blocked)
+    return blocked(image, registry.prefix, registry.file);
   const std::string name = name_of(image);
   std::vector<Route> routes;
+  std::optional<Error> refused;
+  // What a table says of the place counts, too.
+  const auto add = [&](oci::Reference reference, bool insecure) {
+    const Registry* const there = find(reference).registry;
+    if (there && there->blocked)
+      refused = blocked(reference, there->prefix, there->file);
+    else
+      routes.push_back({std::move(reference), insecure || (there && there->insecure)});
+  };
   for (const Mirror& mirror : registry.mirrors) {
     if (mirror.use != Mirror::For::all && (mirror.use == Mirror::For::digests) != image.digest.has_value())
       continue;
     XAAS_TRY(oci::Reference reference, moved(name, match.length, mirror.location, registry.file));
-    routes.push_back({std::move(reference), mirror.insecure});
+    add(std::move(reference), mirror.insecure);
   }
   if (registry.location.empty() || registry.location == registry.prefix) {
-    routes.push_back({image, registry.insecure});
+    add(image, registry.insecure);
   } else {
     XAAS_TRY(oci::Reference reference, moved(name, match.length, registry.location, registry.file));
-    routes.push_back({std::move(reference), registry.insecure});
+    add(std::move(reference), registry.insecure);
   }
+  if (routes.empty() && refused)
+    return *std::move(refused);
   return routes;
 }
 
 Result<Route> Routes::to_write(const oci::Reference& image) const {
-  XAAS_TRY(const Match match, find(image));
-  return Route{image, match.registry && match.registry->insecure};
+  const Registry* const registry = find(image).registry;
+  if (registry && registry->blocked)
+    return blocked(image, registry->prefix, registry->file);
+  return Route{image, registry && registry->insecure};
 }
 
 } // namespace xaas::registry

@@ -191,8 +191,13 @@ private:
           !fs::is_directory(variable->second, code))
         continue;
       const std::string path = fs::path(variable->second).lexically_normal();
-      if (!is_visible(path))
+      if (is_visible(path))
+        continue;
+      if (runtimes::make_mount_point(program_.tree, path, true))
         program_.binds.push_back({path, path, false});
+      else
+        plan_.notes.push_back("the tree has no " + path +
+                              " and is read-only, so the program does not have it (" + name + ")");
     }
   }
 

@@ -30,7 +30,7 @@ struct Document {
 struct Publication {
   std::vector<NewBlob> blobs;         // each once
   std::vector<Document> documents;    // each after what it names; the tag refers to the last one
-  std::map<std::string, Digest> tags; // further tags of documents
+  std::map<std::string, Digest> tags; // of documents with signatures: united with what the destination has
   Digest source;                      // the digest of the root as it was read, if it was
   const Document& root() const { return documents.back(); }
   uint64_t bytes() const; // of the blobs

@@ -30,4 +30,7 @@ struct Reference {
 // where a single-component name means `library/NAME`.
 Result<Reference> parse_reference(const std::string& text);
 
+// Whether a text is a tag by the OCI distribution specification 1.1 ("Pulling manifests").
+bool is_tag(const std::string& tag);
+
 } // namespace xaas::oci

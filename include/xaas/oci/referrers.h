@@ -43,11 +43,12 @@ struct Referrer {
 // (OCI distribution specification 1.1, "Referrers Tag Schema").
 std::string digest_tag(const Digest& digest, const std::string& suffix = "");
 inline constexpr const char* cosign_suffixes[] = {".sig", ".att", ".sbom"};
-// The digest in such a tag, whatever its suffix; nothing for other tags.
+// The digest in such a tag, without a suffix or with one of these; nothing for other tags.
 std::optional<Digest> digest_in_tag(const std::string& tag);
 
 // The subject that a document names, with its descriptor as lists of referrers have it; nothing if it names
-// none. The type is that of the artifact, else that of its configuration.
+// none, or one by another digest than SHA-256. The type is that of the artifact, else that of its
+// configuration; an index may have none. A text that is no JSON is an integrity error.
 Result<std::optional<Referrer>> as_referrer(const std::string& media_type, const std::string& text);
 
 // An entry of an index that lists referrers, to and from JSON.
@@ -61,34 +62,30 @@ Result<Digest> attach(const Reference& layout, const Artifact& artifact);
 // Finds what refers to a document; with `tagged` also by tags. May repeat itself.
 using FindReferrers = std::function<Result<std::vector<Referrer>>(const Digest& subject, bool tagged)>;
 
-// For a layout or an archive. Entries that cannot be read are skipped; `skipped` gets a line for each.
-Result<FindReferrers> stored_referrers(const Reference& reference,
-                                       const std::function<void(const std::string&)>& skipped);
+// Told to users: what may refer to an image and is not looked at, with the reason.
+using OnSkipped = std::function<void(const std::string& text)>;
+
+// For a layout or an archive. Entries that cannot be read are skipped.
+Result<FindReferrers> stored_referrers(const Reference& reference, const OnSkipped& skipped);
 
 // Adds what refers to the documents of a publication, and what refers to that, to it. Returns what was added,
-// each once. The root stays the root. A referrer that names another subject than it was found for is skipped.
-// An integrity error for more than a thousand.
+// each once. The root stays the root. Skips what names another subject than it was found for, and what is
+// neither a manifest nor an index; `skipped` gets a line for each of the latter. An integrity error for more
+// than a thousand.
 Result<std::vector<Referrer>> add_referrers(Publication& publication, const FindReferrers& find,
                                             const std::shared_ptr<const BlobSource>& source,
-                                            const Reference& reference);
+                                            const Reference& reference, const OnSkipped& skipped);
 
 // Unites the signatures, one per layer, of two documents that cosign stores under one tag, so that copying to
 // a place with signatures of its own loses none: ours if it has all layers, else theirs if that has all, else
-// theirs with what it lacks, for which there is a new configuration. Anything but such documents is an
-// integrity error.
+// theirs with what it lacks, for which there is a new configuration. Under a tag that ends in `.sbom` there
+// is one SBOM, which stays as it is. Anything but such documents is an integrity error. `source` has the
+// configuration of theirs.
 struct Signatures {
   Document document;
   std::optional<NewBlob> config;
 };
-struct StoredDocument {
-  const Document& document;
-  const BlobSource& source; // of its configuration
-};
-Result<Signatures> unite_signatures(const StoredDocument& ours, const StoredDocument& theirs);
-
-// What refers to the manifest `subject` in a layout or an archive, in the order of its index. An empty type
-// means any. Skips entries that are not manifests.
-Result<std::vector<Referrer>> referrers(const Reference& reference, const Digest& subject,
-                                        const std::string& type);
+Result<Signatures> unite_signatures(const std::string& tag, const Document& ours, const Document& theirs,
+                                    const BlobSource& source);
 
 } // namespace xaas::oci

@@ -42,10 +42,10 @@ struct Access {
   uint64_t chunk_bytes = uint64_t(64) << 20; // larger blobs are sent in chunks of this size
   // Adjusts the settings for one registry (HOST[:PORT]): called with a copy before a connection is opened.
   std::function<void(const std::string& host, Access& access)> adjust;
-  // Where images are really read; empty: under their names. Called for images in registries only, by one
-  // thread at a time. And whether that may switch `tls_verify` off.
+  // Where images are really read; empty: under their names. Called for images in registries only.
   std::function<Result<std::shared_ptr<const Routes>>()> routes;
-  bool routes_may_be_insecure = true;
+  bool routes_may_be_insecure = true;                // routes may switch `tls_verify` off
+  std::function<void(const std::string& text)> note; // for users: a place that is passed over
   // Seams for the environment and for pauses. Empty: the real ones.
   std::function<std::string(const char* name)> environment;
   std::function<Result<void>(std::chrono::milliseconds)> sleep;

@@ -7,7 +7,6 @@
 #include <xaas/oci/referrers.h>
 #include <xaas/registry/images.h>
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,13 +16,13 @@ namespace xaas::registry {
 // again changes nothing. An archive or a directory is a usage error.
 Result<Digest> attach(const oci::Reference& image, const oci::Artifact& artifact, const Access& access);
 
-// What refers to the manifest `subject`; an empty type means any. An empty list is not an error. Here and
-// below, an image in a registry is named by its place (OpenedSource::place).
+// What refers to the manifest `subject`; an empty type means any. An empty list is not an error. Skips what
+// cannot be read. Here and below, an image in a registry is named by its place (OpenedSource::place).
 Result<std::vector<oci::Referrer>> referrers(const oci::Reference& image, const Digest& subject,
                                              const std::string& type, const Access& access);
 
 // For oci::add_referrers(); keeps a connection to a registry open. For `skipped` see oci::stored_referrers().
 Result<oci::FindReferrers> find_referrers(const oci::Reference& image, const Access& access,
-                                          const std::function<void(const std::string&)>& skipped);
+                                          const oci::OnSkipped& skipped);
 
 } // namespace xaas::registry

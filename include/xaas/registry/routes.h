@@ -25,16 +25,20 @@ struct Route {
 
 class Routes {
 public:
-  // Reads $CONTAINERS_REGISTRIES_CONF alone; else the user's file and drop-in files, if the file exists; else
-  // the system's, and the user's drop-in files after them. Missing files say nothing, except one that the
-  // variable names (not_found). A malformed file is a usage error that names file and line.
+  // Reads one file and drop-in files after it. The file is that of $CONTAINERS_REGISTRIES_CONF, else the
+  // user's
+  // (~/.config/containers/registries.conf), else the system's. The drop-in files are the system's, unless the
+  // user's file is used, then the user's. Missing files say nothing, except one that the variable names
+  // (not_found). A malformed file is a usage error that names file and line; what cannot be read is a storage
+  // error.
   static Result<Routes> load(const std::function<std::string(const char* name)>& environment,
                              const fs::path& system = "/etc/containers");
 
-  // Reads the text of one file over what is there: a table with the same prefix replaces the older one.
+  // Reads the text of one file over what is there: a table with the same prefix replaces that of an older
+  // file.
   Result<void> add(const std::string& text, const std::string& file);
 
-  // The places to read an image from, at least one. A blocked one is denied.
+  // The places to read an image from, at least one, without blocked ones. If all are blocked, denied.
   Result<std::vector<Route>> to_read(const oci::Reference& image) const;
   // The place to write it to: under its own name.
   Result<Route> to_write(const oci::Reference& image) const;
@@ -56,7 +60,7 @@ private:
     size_t length = 0; // of the part of the name that the prefix stands for
   };
   friend class RoutesFile;
-  Result<Match> find(const oci::Reference& image) const;
+  Match find(const oci::Reference& image) const;
 
   std::map<std::string, Registry> registries_; // by prefix
 };

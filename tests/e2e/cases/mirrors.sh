@@ -37,7 +37,7 @@ grep -q . output || fail "the deployed program prints nothing"
 assert_json copied.json ".digest == \"$ir\" and (.referrers | length == 1)"
 # By its digest, and what no place has.
 "$XAAS" inspect "docker://$upstream/team/app@$ir" -q >/dev/null
-expect_error 4 'none of its places has it' "$XAAS" inspect "docker://$upstream/team/app:other"
+expect_error 4 'it cannot be read at any of its places' "$XAAS" inspect "docker://$upstream/team/app:other"
 # Writing goes to the name itself.
 expect_error 6 "$upstream" "$XAAS" copy oci:app:ir "docker://$upstream/team/app:new"
 [ "$(curl -fsS "http://$mirror/v2/cache/team/app/tags/list" | jq '.tags | index("new")')" = null ] || fail "the mirror was written to"
@@ -46,6 +46,10 @@ expect_error 6 "$upstream" "$XAAS" copy oci:app:ir "docker://$upstream/team/app:
 sed -i 's/^location = "'$upstream'"/&\nmirror-by-digest-only = true/' $conf
 "$XAAS" copy "docker://$upstream/team/app@$ir" oci:copied:again -q >/dev/null
 expect_error 6 "$upstream" "$XAAS" inspect "$image"
+
+# Filling the mirror reads from elsewhere, here from what cannot be reached.
+sed -i '/mirror-by-digest-only/d' $conf
+expect_error 6 "$upstream" "$XAAS" copy "$image" "docker://$mirror/cache/team/app:ir"
 
 # Another location, a blocked registry, a broken file.
 cat >$conf <<END

@@ -30,6 +30,7 @@ TEST(Json, AKeyThatIsThereTwiceIsRefused) {
            {R"({"a": 1, "a": 1})", "doc: has the key \"a\" twice"},
            {R"({"a": [{}, [1], {"b": {"c": 1, "d": [], "c": 2}}]})", "doc/a/2/b: has the key \"c\" twice"},
            {R"([{"x": 1}, {"x": {"x": 1}, "x": null}])", "doc/1: has the key \"x\" twice"},
+           {std::string(1000, '[') + std::string(1000, ']'), "doc: nested more than 500 levels deep"},
            {R"({"a": 1, "\u0061": 2})", "doc: has the key \"a\" twice"}}) {
     const auto parsed = parse_json(text, "doc", false, ErrorKind::integrity);
     ASSERT_FALSE(parsed) << text;

@@ -240,6 +240,20 @@ TEST_F(Bundles, WhatIsNoSignatureOfTheImage) {
   EXPECT_TRUE(check(key_));
 }
 
+// Whatever else is there: a foreign image under the tag of signatures, a damaged entry of the layout.
+TEST_F(Bundles, OneGoodOneIsEnough) {
+  attach(Bundle().by(key_, digest_));
+  ASSERT_TRUE(
+      oci::write_image(reference("sha256-" + digest_.hex() + ".sig"), image_with("b", "no signature")));
+  EXPECT_TRUE(check(key_));
+  const fs::path file = layout() / "index.json";
+  Json index = Json::parse(*read_file(file, 1 << 20));
+  index["manifests"].push_back(
+      {{"mediaType", oci::media_type::manifest}, {"digest", "sha512:1"}, {"size", 1}});
+  ASSERT_TRUE(write_file(file, index.dump()));
+  EXPECT_TRUE(check(key_));
+}
+
 // As go-containerregistry lists a bundle in a registry without the referrers API.
 TEST_F(Bundles, TheManifestStatesTheType) {
   attach(Bundle().by(key_, digest_));

@@ -308,6 +308,134 @@ TEST_F(CopyReferrers, ADamagedEntryOfALayoutIsNamed) {
   EXPECT_EQ((*find)(image_.digest, false)->size(), 1u);
 }
 
+// Two tags of one document, and what the destination has under each.
+TEST_F(CopyReferrers, OneDocumentUnderTwoTags) {
+  FakeRegistry other;
+  sign(other, {"site"});
+  fake.manifests[tag(".att")] = fake.manifests.at(tag(".sig"));
+  other.manifests[tag(".att")] = other.manifests.at(tag(".sig"));
+  copied(fake.reference("app:v1"), other.reference("app:v1"));
+  EXPECT_EQ(signatures(other), (std::vector<std::string>{"site", "a"}));
+  EXPECT_EQ(other.manifests.at(tag(".att")), other.manifests.at(tag(".sig")));
+  copied(fake.reference("app:v1"), layout("a"));
+}
+
+// The image itself under the tag of its signatures.
+TEST_F(CopyReferrers, TheImageIsNoSignature) {
+  fake.manifests[tag(".sig")] = fake.manifests.at("v1");
+  FakeRegistry other;
+  sign(other, {"site"});
+  const Copied result = copied(fake.reference("app:v1"), other.reference("app:v1"));
+  EXPECT_EQ(result.digest, image_.digest);
+  EXPECT_EQ(signatures(other), (std::vector<std::string>{"site"}));
+  EXPECT_EQ(other.manifests.at("v1"), fake.manifests.at("v1"));
+}
+
+TEST_F(CopyReferrers, AnSbomOfTheDestinationStays) {
+  FakeRegistry other;
+  sign(other, {"theirs"});
+  other.manifests[tag(".sbom")] = other.manifests.at(tag(".sig"));
+  fake.manifests[tag(".sbom")] = fake.manifests.at(tag(".sig"));
+  const auto before = other.manifests.at(tag(".sbom"));
+  copied(fake.reference("app:v1"), other.reference("app:v1"));
+  EXPECT_EQ(other.manifests.at(tag(".sbom")), before);
+}
+
+// Somebody signs at the destination while we copy.
+TEST_F(CopyReferrers, ASignatureThatComesInBetweenStays) {
+  FakeRegistry other;
+  bool done = false;
+  other.override = [&](const std::string& method, const std::string& path,
+                       const std::string&) -> std::optional<std::string> {
+    if (method != "PUT" || !path.ends_with(tag(".sig")) || std::exchange(done, true))
+      return std::nullopt;
+    sign(other, {"theirs"});
+    return FakeRegistry::reply(201, ""); // and ours is lost
+  };
+  copied(fake.reference("app:v1"), other.reference("app:v1"));
+  EXPECT_EQ(signatures(other), (std::vector<std::string>{"theirs", "a"}));
+}
+
+TEST_F(CopyReferrers, TheSameSignatureInAnotherOrderOfKeys) {
+  FakeRegistry other;
+  copied(fake.reference("app:v1"), other.reference("app:v1"));
+  nlohmann::json sorted = nlohmann::json::parse(other.manifests.at(tag(".sig")).second);
+  other.put_manifest(tag(".sig"), oci::media_type::manifest, sorted.dump());
+  copied(fake.reference("app:v1"), other.reference("app:v1"));
+  EXPECT_EQ(signatures(other), (std::vector<std::string>{"a"}));
+}
+
+// Registries and proxies that answer something else than the specification says.
+TEST_F(CopyReferrers, RegistriesWithoutTheApi) {
+  for (const std::string& answer :
+       {FakeRegistry::reply(400, ""), FakeRegistry::reply(405, ""), FakeRegistry::reply(501, ""),
+        FakeRegistry::reply(200, "<html>", "Content-Type: text/html\r\n")}) {
+    fake.override = [&](const std::string&, const std::string& path,
+                        const std::string&) -> std::optional<std::string> {
+      return path.find("/referrers/") == std::string::npos ? std::nullopt : std::optional(answer);
+    };
+    const TemporaryDirectory directory = *TemporaryDirectory::create();
+    EXPECT_EQ(
+        copied(fake.reference("app:v1"), *oci::parse_reference("oci:" + directory.path().string() + "/x:v1"))
+            .referrers.size(),
+        3u)
+        << answer;
+  }
+  const auto failed = [&] {
+    fake.override = [&](const std::string&, const std::string& path,
+                        const std::string&) -> std::optional<std::string> {
+      return path.find("/referrers/") == std::string::npos ? std::nullopt
+                                                           : std::optional(FakeRegistry::reply(418, ""));
+    };
+    return copy(fake.reference("app:v1"), layout("c"), {}, test.access());
+  }();
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().hint, ::testing::HasSubstr("--no-referrers"));
+}
+
+// Another digest algorithm, an old media type, an entry of something else: none of them is in the way.
+TEST_F(CopyReferrers, WhatIsUnknownIsSkipped) {
+  Json list = Json::parse(fake.manifests.at(tag()).second);
+  const size_t known = list["manifests"].size();
+  list["manifests"].push_back(
+      {{"mediaType", oci::media_type::manifest}, {"digest", "sha512:" + std::string(128, 'a')}, {"size", 3}});
+  list["manifests"].push_back({{"mediaType", "application/vnd.oci.artifact.manifest.v1+json"},
+                               {"digest", digest_of("old").to_string()},
+                               {"size", 3}});
+  fake.put_manifest(tag(), oci::media_type::index, list.dump());
+  EXPECT_EQ(copied(fake.reference("app:v1"), layout("a")).referrers.size(), known + 2);
+  const fs::path file = directory_.path() / "a" / "index.json";
+  Json index = Json::parse(*read_file(file, 1 << 20));
+  index["manifests"].push_back(list["manifests"][known]);
+  index["manifests"].push_back(list["manifests"][known + 1]);
+  ASSERT_TRUE(write_file(file, index.dump()));
+  EXPECT_EQ(copied(layout("a"), layout("b")).referrers.size(), known + 2);
+}
+
+TEST_F(CopyReferrers, DeepJsonIsRefused) {
+  const std::string deep = R"({"mediaType":"application/vnd.oci.image.index.v1+json","manifests":)" +
+                           std::string(100'000, '[') + std::string(100'000, ']') + "}";
+  fake.put_manifest(tag(".att"), oci::media_type::index, deep);
+  const auto failed = copy(fake.reference("app:v1"), layout("a"), {}, test.access());
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().message, ::testing::HasSubstr("levels deep"));
+}
+
+// Lists of others keep what we do not know.
+TEST_F(CopyReferrers, AListKeepsWhatOthersWrote) {
+  FakeRegistry other;
+  const std::string theirs =
+      R"({"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[{"mediaType":"m","digest":")" +
+      digest_of("theirs").to_string() +
+      R"(","size":1,"data":"eA==","platform":{"architecture":"amd64","os":"linux"}}],"annotations":{"a":"b"}})";
+  other.put_manifest(tag(), oci::media_type::index, theirs);
+  copied(fake.reference("app:v1"), other.reference("app:v1"));
+  const Json now = Json::parse(other.manifests.at(tag()).second);
+  EXPECT_EQ(now["manifests"][0], Json::parse(theirs)["manifests"][0]);
+  EXPECT_EQ(now["annotations"]["a"], "b");
+  EXPECT_EQ(now["manifests"].size(), 2u);
+}
+
 // An endless chain of artifacts, each about the one before.
 TEST_F(CopyReferrers, AreLimited) {
   std::string last;
@@ -334,10 +462,12 @@ TEST_F(CopyReferrers, AreLimited) {
 
 TEST_F(CopyReferrers, TagsOfDigests) {
   const std::string hex = image_.digest.hex();
-  for (const std::string& tag : {"sha256-" + hex, "sha256-" + hex + ".sig", "sha256-" + hex + ".x"})
+  for (const std::string& tag : {"sha256-" + hex, "sha256-" + hex + ".sig", "sha256-" + hex + ".sbom"})
     EXPECT_EQ(oci::digest_in_tag(tag), image_.digest) << tag;
-  for (const std::string& tag : {std::string(), std::string("v1"), "sha256-" + hex.substr(1),
-                                 "sha256-" + hex + "0", "sha512-" + hex, "sha256-" + std::string(64, 'g')})
+  for (const std::string& tag :
+       {std::string(), std::string("v1"), "sha256-" + hex.substr(1), "sha256-" + hex + "0", "sha512-" + hex,
+        "sha256-" + hex + ".x", "sha256-" + hex + ".sig/../../../x/manifests/y?.sig",
+        "sha256-" + std::string(64, 'g')})
     EXPECT_FALSE(oci::digest_in_tag(tag)) << tag;
 }
 

@@ -110,7 +110,43 @@ location = "hub.org"
   EXPECT_EQ(places(routes, "example.org/x:1"), Names{"example.org/x:1"});
   EXPECT_EQ(places(routes, "other.org/a.example.org:1"), Names{"other.org/a.example.org:1"});
   EXPECT_EQ(places(routes, "a.mirrored.org/x:1"), Names{"here.org/cache/x:1"});
+  EXPECT_EQ(places(routes, "a.mirrored.org:5000/x:1"), Names{"here.org/cache/x:1"});
   EXPECT_EQ(places(routes, "debian:12"), Names{"hub.org/debian:12"});
+  EXPECT_EQ(places(routes, "debian"), Names{"hub.org/debian:latest"});
+}
+
+TEST(RoutesOf, BlockedPlacesAndTheDefaultTag) {
+  const Routes routes = routes_of(R"(
+[[registry]]
+location = "a.org"
+[[registry.mirror]]
+location = "blocked.org"
+[[registry.mirror]]
+location = "insecure.org"
+[[registry]]
+location = "blocked.org"
+blocked = true
+[[registry]]
+location = "insecure.org"
+insecure = true
+[[registry]]
+prefix = "a.org/old:latest"
+location = "a.org/old"
+blocked = true
+[[registry]]
+prefix = "only.org"
+location = "blocked.org/x"
+[[registry]]
+location = "twice.org"
+[[registry]]
+location = "twice.org"
+blocked = true
+)");
+  EXPECT_EQ(places(routes, "a.org/x:1"), (Names{"insecure.org/x:1!", "a.org/x:1"}));
+  EXPECT_EQ(places(routes, "a.org/old:1"), (Names{"insecure.org/old:1!", "a.org/old:1"}));
+  EXPECT_THAT(places(routes, "a.org/old")[0], HasSubstr("'a.org/old:latest' is blocked"));
+  EXPECT_THAT(places(routes, "only.org/y")[0], HasSubstr("'blocked.org' is blocked"));
+  EXPECT_EQ(places(routes, "twice.org/x"), Names{"twice.org/x"}); // the first table counts
 }
 
 TEST(RoutesOf, MirrorsForDigestsOrTags) {
@@ -152,8 +188,11 @@ TEST(RoutesOf, MalformedFiles) {
       {"[[registry]]\nblocked = true", "a registry without location"},
       {"[[registry]]\nlocation = 'https://a.org'", "has no scheme"},
       {"[[registry]]\nprefix = '*.a.org/x'\nlocation = 'b.org'", "is not '*.' and the name of a domain"},
-      {"[[registry]]\nlocation = 'a.org'\n[[registry]]\nlocation = 'a.org'",
-       "a second table for the prefix 'a.org'"},
+      {"[[registry]]\nprefix = 'a.org'\nlocation = 'head01/x'", "does not begin with a host"},
+      {"[[registry]]\nlocation = 'a.org'\n[[registry.mirror]]\nlocation = 'head01'",
+       "does not begin with a host"},
+      {"registries = 1", "'registries' is not a table"},
+      {"[registries]\nblock = ['b.org']", "'block' has no array of hosts"},
       {"[[registry]]\nlocation = 'a.org'\n[[registry.mirror]]\ninsecure = true", "a mirror without location"},
       {"[[registry]]\nlocation = 'a.org'\n[[registry.mirror]]\nlocation = 'm.org'\npull-from-mirror = 'no'",
        "not 'all'"},
@@ -162,7 +201,7 @@ TEST(RoutesOf, MalformedFiles) {
        "pull-from-mirror = 'all'",
        "'pull-from-mirror' of a mirror and"},
       {"[[registry]]\nlocation = 'a.org'\n[registries.block]\nregistries = ['b.org']", "both 'registries'"},
-      {"[registries.block]\nregistries = 'b.org'", "is not an array of strings"}};
+      {"[registries.block]\nregistries = 'b.org'", "'block' has no array of hosts"}};
   for (const auto& [text, message] : wrong) {
     Routes routes;
     const auto added = routes.add(text, "registries.conf");
@@ -217,12 +256,13 @@ TEST_F(RoutesFiles, Precedence) {
   fs::remove(directory_.path() / (own + "registries.conf.d/a.conf"));
   EXPECT_EQ(places_of("a.org/x:1"), Names{"a.org/x:1"});
   EXPECT_EQ(places_of("registries.org/x:1"), Names{"own.org/x:1"});
-  variables_["XDG_CONFIG_HOME"] = directory_.path() / "elsewhere";
-  EXPECT_EQ(places_of("registries.org/x:1"), Names{"system.org/x:1"});
   write("named.conf", "named-file.org");
-  variables_["CONTAINERS_REGISTRIES_CONF"] = directory_.path() / "named.conf";
+  write("etc/registries.conf.d/b.conf", "system-drop-in-2.org");
+  variables_["CONTAINERS_REGISTRIES_CONF"] =
+      directory_.path() / "named.conf"; // instead of the files, with drop-ins
   EXPECT_EQ(places_of("named.org/x:1"), Names{"named-file.org/x:1"});
   EXPECT_EQ(places_of("registries.org/x:1"), Names{"registries.org/x:1"});
+  EXPECT_EQ(places_of("b.org/x:1"), Names{"system-drop-in-2.org/x:1"});
   variables_["CONTAINERS_REGISTRIES_CONF"] = directory_.path() / "missing.conf";
   EXPECT_EQ(load().error().kind, ErrorKind::not_found);
 }
@@ -268,12 +308,61 @@ TEST_F(Mirrors, NoneHasTheImage) {
   const auto missing = open_image(image_, "amd64", through({first_.host()}, "127.0.0.1:1"));
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().kind, ErrorKind::not_found); // the only one that answers says so
-  EXPECT_THAT(missing.error().message, HasSubstr("none of its places has it"));
+  EXPECT_THAT(missing.error().message, HasSubstr("cannot be read at any of its places"));
   EXPECT_THAT(missing.error().message, HasSubstr(first_.host()));
   EXPECT_THAT(missing.error().message, HasSubstr("127.0.0.1:1"));
   const auto unreachable = open_image(image_, "amd64", through({"127.0.0.1:2"}, "127.0.0.1:1"));
   ASSERT_FALSE(unreachable);
   EXPECT_EQ(unreachable.error().kind, ErrorKind::network);
+}
+
+// What is kept of an image does not say which place has the rest of it.
+TEST_F(Mirrors, ByDigestFromTheCache) {
+  second_.put(small_image("x"), "v1");
+  Access access = through({first_.host()}, second_.host());
+  const TemporaryDirectory directory = *TemporaryDirectory::create();
+  auto cache = store::Cache::open(directory.path() / "cache");
+  ASSERT_TRUE(cache) << cache.error().message;
+  access.blobs = *cache;
+  const oci::Reference by_digest = *oci::parse_reference("docker://upstream.example/app@" +
+                                                         oci::manifest_digest(small_image("x")).to_string());
+  for (int i = 0; i < 2; ++i) {
+    const auto opened = open_source(by_digest, std::nullopt, access);
+    ASSERT_TRUE(opened) << opened.error().message;
+    EXPECT_EQ(opened->place.reference.host, second_.host());
+    EXPECT_TRUE(opened->source->read(opened->root)); // keeps it
+  }
+  access.offline = true;
+  EXPECT_TRUE(open_source(by_digest, std::nullopt, access));
+}
+
+TEST_F(Mirrors, AMirrorIsNotFilledFromItself) {
+  first_.put(small_image("old"), "v1");
+  second_.put(small_image("new"), "v1");
+  const Access access = through({first_.host()}, second_.host());
+  const auto copied = copy(image_, first_.reference("app:v1"), {}, access);
+  ASSERT_TRUE(copied) << copied.error().message;
+  EXPECT_EQ(copied->digest, oci::manifest_digest(small_image("new")));
+}
+
+TEST_F(Mirrors, APlaceThatFailsIsNoted) {
+  second_.put(small_image("x"), "v1");
+  Access access = through({first_.host()}, second_.host());
+  std::vector<std::string> notes;
+  access.note = [&](const std::string& text) { notes.push_back(text); };
+  ASSERT_TRUE(open_image(image_, "amd64", access));
+  EXPECT_TRUE(notes.empty()); // it just does not have it
+  first_.override = [](const std::string&, const std::string& path,
+                       const std::string&) -> std::optional<std::string> {
+    return path == "/v2/" ? std::nullopt : std::optional(FakeRegistry::reply(403, ""));
+  };
+  ASSERT_TRUE(open_image(image_, "amd64", access));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_THAT(notes[0], HasSubstr(first_.host()));
+  second_.manifests.clear();
+  const auto none = open_image(image_, "amd64", access);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::denied);
 }
 
 TEST_F(Mirrors, ReferrersAreThoseBesideTheImage) {
