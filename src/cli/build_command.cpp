@@ -12,6 +12,9 @@
 #include <xaas/base/text.h>
 #include <xaas/base/umask.h>
 #include <xaas/build/build.h>
+#include <xaas/image/application_image.h>
+#include <xaas/provenance/slsa.h>
+#include <xaas/registry/referrers.h>
 #include <xaas/target/cpu.h>
 #include <xaas/target/gpu.h>
 
@@ -82,6 +85,19 @@ public:
     app.add_flag("--check-device-code", check_device_code_,
                  "Assemble all device code once, to find errors that only NVIDIA's assembler reports; needs "
                  "ptxas");
+    app.add_option(
+           "--provenance", provenance_,
+           "Write SLSA provenance of the image, an in-toto statement, to FILE; needs one architecture")
+        ->type_name("FILE");
+    app.add_flag(
+        "--attach-provenance", attach_provenance_,
+        "Attach this statement to the image in its registry or layout, as an artifact that refers to "
+        "the image");
+    app.add_option(
+           "--builder-id", builder_,
+           "Who builds, in the provenance: a URI (default: the workflow or runner of GitHub Actions or "
+           "GitLab CI)")
+        ->type_name("URI");
     app.add_flag("--no-cache", no_cache_, "Do not use or update the cache");
     trace_.add(app);
     app.add_flag("--strip-debug", strip_debug_, "Leave debug information out of the image");
@@ -111,6 +127,7 @@ public:
       return make_error(ErrorKind::usage, "--ir " + ir_ + ": a source image has no IR");
     if (tries && (archs.size() > 1 || kind_ == "source"))
       return make_error(ErrorKind::usage, "--try: needs an IR image for one architecture");
+    XAAS_TRY(const std::optional<provenance::Builder> builder, read_builder(archs.size()));
     std::vector<build::Request> requests;
     std::optional<SpecFile::FromTree> from_tree;
     for (const std::string& arch : archs) {
@@ -133,11 +150,69 @@ public:
       prune_caches(max_bytes);
     XAAS_TRY(const build::IndexReport report, result);
     XAAS_CHECK(traced);
-    print_report(report);
+    std::vector<Digest> attached;
+    if (builder) {
+      XAAS_TRY(attached, write_provenance(requests, *builder));
+    }
+    print_report(report, attached);
     return {};
   }
 
 private:
+  // Nothing if no provenance is wanted.
+  Result<std::optional<provenance::Builder>> read_builder(size_t architectures) const {
+    if (provenance_.empty() && !attach_provenance_) {
+      if (!builder_.empty())
+        return make_error(ErrorKind::usage, "--builder-id: needs --provenance or --attach-provenance");
+      return std::optional<provenance::Builder>();
+    }
+    if (!provenance_.empty() && architectures > 1)
+      return make_error(ErrorKind::usage, "--provenance FILE: each architecture has its own image",
+                        "--attach-provenance attaches a statement to each of them");
+    XAAS_TRY(const oci::Reference output, oci::parse_reference(output_));
+    if (attach_provenance_ && output.transport != oci::Transport::registry &&
+        output.transport != oci::Transport::layout)
+      return make_error(ErrorKind::usage,
+                        "--attach-provenance: needs an image in a registry or a layout, not " + output_,
+                        "--provenance FILE writes it to a file");
+    std::optional<provenance::Builder> builder =
+        provenance::builder_of_job([](const char* name) { return environment(name); });
+    if (builder_.empty() && !builder)
+      return make_error(ErrorKind::usage, "provenance says who built: --builder-id URI");
+    if (!builder_.empty())
+      builder = provenance::Builder{builder_, builder ? builder->invocation : ""};
+    if (builder->id.find(':') == std::string::npos)
+      return make_error(ErrorKind::usage, "--builder-id " + builder->id + ": not a URI");
+    return builder;
+  }
+
+  // Of each image that was built; returns the digests of what was attached.
+  Result<std::vector<Digest>> write_provenance(const std::vector<build::Request>& requests,
+                                               const provenance::Builder& builder) const {
+    std::vector<Digest> attached;
+    for (const build::Request& request : requests) {
+      const std::string what = "provenance of " + request.output.text;
+      XAAS_TRY(std::unique_ptr<oci::Image> opened,
+               registry::open_image(request.output, target::oci_architecture(request.arch), request.access));
+      const oci::Descriptor subject{oci::media_type::manifest, opened->digest(), opened->manifest_size(), {}};
+      XAAS_TRY(const image::ApplicationImage built, image::ApplicationImage::open(std::move(opened)));
+      XAAS_TRY(const provenance::Inventory inventory, provenance::take_inventory(built).in(what));
+      std::vector<std::string> configurations;
+      for (const spec::Configuration& each : image::all_configurations(built.bundle()))
+        configurations.push_back(each.id());
+      const std::string text = provenance::to_text(provenance::to_slsa(inventory, configurations, builder));
+      if (!provenance_.empty())
+        XAAS_CHECK(write_output(provenance_, text));
+      if (!attach_provenance_)
+        continue;
+      XAAS_TRY(const Digest digest,
+               registry::attach(request.output, {provenance::statement_media_type, text, subject, {}},
+                                request.access));
+      attached.push_back(digest);
+    }
+    return attached;
+  }
+
   // Builds with what a trial of the draft teaches.
   Result<build::IndexReport> build_what_works(build::Request request, SpecFile::FromTree& from_tree,
                                               TerminalProgress& progress) const {
@@ -201,13 +276,17 @@ private:
     return alone;
   }
 
-  void print_report(const build::IndexReport& report) const {
+  void print_report(const build::IndexReport& report, const std::vector<Digest>& attached) const {
     const bool all = common.verbosity > 0;
     const bool alone = report.images.size() == 1;
     const build::Report& first = report.images.front().report;
-    if (common.json())
-      print(alone ? report_json(first, output_) : report_json(report, output_));
-    else
+    if (common.json()) {
+      Json json = alone ? report_json(first, output_) : report_json(report, output_);
+      for (size_t i = 0; i < report.images.size(); ++i)
+        (alone ? json : json["images"][i])["provenance"] =
+            i < attached.size() ? Json(attached[i].to_string()) : Json();
+      print(json);
+    } else
       std::cout << (alone ? report_text(first, output_, all) : report_text(report, output_, all));
     if (!common.quiet)
       for (const build::ArchitectureReport& each : report.images)
@@ -217,11 +296,12 @@ private:
   TryOptions try_;
   TraceOption trace_;
   RegistryOptions registry_;
-  std::string spec_, output_, source_, base_, kind_ = "ir", ir_;
+  std::string spec_, output_, source_, base_, kind_ = "ir", ir_, provenance_, builder_;
   PlatformOptions platforms_;
   std::vector<std::string> isa_, gpus_, configurations_;
   size_t max_configurations_ = 64;
-  bool strip_debug_ = false, check_sharing_ = false, check_device_code_ = false, no_cache_ = false;
+  bool strip_debug_ = false, check_sharing_ = false, check_device_code_ = false, no_cache_ = false,
+       attach_provenance_ = false;
   unsigned jobs_ = 0;
 };
 

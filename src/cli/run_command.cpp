@@ -117,11 +117,21 @@ private:
     request.arguments = arguments_;
     if (entrypoint_)
       request.entrypoint = *entrypoint_;
-    for (const std::string& text : variables_) {
+    std::vector<std::string> variables = settings().environment();
+    variables.insert(variables.end(), variables_.begin(), variables_.end()); // these override
+    for (const std::string& text : variables) {
       const size_t equals = text.find('=');
       if (equals == std::string::npos || equals == 0)
         return make_error(ErrorKind::usage, "--env " + text + ": not K=V");
       request.environment[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+    // A site has nodes of several kinds.
+    for (const std::string& text : settings().binds()) {
+      Result<run::Bind> bind = run::parse_bind(text);
+      if (!bind && bind.error().kind != ErrorKind::not_found)
+        return std::move(bind).error().in(settings().at("binds").where);
+      if (bind)
+        request.binds.push_back(*std::move(bind));
     }
     for (const std::string& text : binds_) {
       XAAS_TRY(run::Bind bind, run::parse_bind(text));

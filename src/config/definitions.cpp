@@ -41,6 +41,11 @@ const std::vector<Definition>& definitions() {
       {"cert_dir", Type::path, "XAAS_CERT_DIR", "cert-dir", "certificates for registries (default: certs.d)"},
       {"offline", Type::flag, "XAAS_OFFLINE", "offline", "open no network connections"},
       {"runtimes", Type::list, "XAAS_RUNTIMES", "runtime", "container runtimes in the order of trial"},
+      {"binds", Type::paths, nullptr, nullptr,
+       "files and directories that `xaas run` binds into every container, as SRC[:DST[:ro]]; one that the "
+       "machine lacks is left out"},
+      {"environment", Type::list, nullptr, nullptr,
+       "environment variables that `xaas run` sets for every program, as K=V"},
       {"build_processes", Type::count, "XAAS_BUILD_PROCESSES", nullptr,
        "maximum number of processes and threads in a step of a build on the target; 0: no limit (default: "
        "4096)"},

@@ -87,6 +87,7 @@ Result<Json> parse_value(const Definition& definition, const std::string& text, 
     XAAS_TRY(const uint64_t count, parse_number(text, least, most, what));
     return Json(count);
   }
+  case Type::paths:
   case Type::list:
     return Json(split(text, ','));
   case Type::flag:

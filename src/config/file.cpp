@@ -122,6 +122,11 @@ Result<void> Settings::apply(const Json& json, const File& file, const Sources& 
       XAAS_TRY(value, parse_value(definition, value.get<std::string>(), where + ": "));
     } else if (definition.type == Type::path) {
       XAAS_TRY(value, expand(value.get<std::string>(), sources.environment, where));
+    } else if (definition.type == Type::paths) {
+      for (size_t i = 0; i < value.size(); ++i) {
+        XAAS_TRY(value[i],
+                 expand(value[i].get<std::string>(), sources.environment, where + "/" + std::to_string(i)));
+      }
     }
     if (file.origin == Origin::project && setting.value.is_number() && value.is_number() &&
         setting.value <= value)

@@ -72,7 +72,7 @@ Result<void> Settings::apply_environment(const Sources& sources) {
 Result<void> Settings::take_option(const Definition& definition, const std::vector<std::string>& texts) {
   const std::string option = std::string("--") + definition.option;
   Json value = true;
-  if (definition.type == Type::list)
+  if (definition.type == Type::list || definition.type == Type::paths)
     value = texts;
   else if (!texts.empty()) {
     XAAS_TRY(value, parse_value(definition, texts.back(), option + " "));
@@ -151,9 +151,21 @@ bool Settings::offline() const {
   return at("offline").value.get<bool>();
 }
 
-std::vector<std::string> Settings::runtimes() const {
-  const Json& value = at("runtimes").value;
+std::vector<std::string> Settings::list_of(const std::string& key) const {
+  const Json& value = at(key).value;
   return value.is_array() ? value.get<std::vector<std::string>>() : std::vector<std::string>();
+}
+
+std::vector<std::string> Settings::runtimes() const {
+  return list_of("runtimes");
+}
+
+std::vector<std::string> Settings::binds() const {
+  return list_of("binds");
+}
+
+std::vector<std::string> Settings::environment() const {
+  return list_of("environment");
 }
 
 uint64_t Settings::number(const std::string& key) const {

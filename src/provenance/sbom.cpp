@@ -123,8 +123,9 @@ Result<Inventory> take_inventory(const oci::Image& deployed) {
 }
 
 Result<Inventory> take_inventory(const image::ApplicationImage& ir) {
-  Inventory inventory{
-      .kind = "ir", .image = ir.image().digest(), .annotations = ir.image().manifest().annotations};
+  Inventory inventory{.kind = image::kind_of(ir.image()),
+                      .image = ir.image().digest(),
+                      .annotations = ir.image().manifest().annotations};
   XAAS_TRY(inventory.packages, image::package_uses(ir.bundle()));
   return inventory;
 }

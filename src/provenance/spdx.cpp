@@ -1,6 +1,8 @@
 // SPDX 2.3: https://spdx.github.io/spdx-spec/v2.3/. The image is a package that contains the application's
 // package and those of the run-time closure; each contains its own files. Packages that are only linked into
-// the application have no files of their own here. Package URLs: https://github.com/package-url/purl-spec.
+// the application have no files of their own here.
+#include "package_url.h"
+
 #include <xaas/provenance/sbom.h>
 
 #include <algorithm>
@@ -24,32 +26,6 @@ std::string identifier(std::string text) {
 // Different names could yield the same identifier, so each ends with part of a digest.
 std::string file_id(const std::string& path) {
   return "SPDXRef-File-" + digest_of(path).hex().substr(0, 32);
-}
-
-std::string escaped(const std::string& text) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) || std::string_view(".-_~:").find(c) != std::string_view::npos)
-      result += c;
-    else
-      result += {'%', digits[byte >> 4], digits[byte & 15]};
-  }
-  return result;
-}
-
-std::string purl(const image::Package& package) {
-  if (package.manager != "deb")
-    return {};
-  const std::string vendor = package.distribution.substr(0, package.distribution.rfind('-'));
-  std::string url = "pkg:deb/" + escaped(vendor.empty() ? "debian" : vendor) + "/" + escaped(package.name) +
-                    "@" + escaped(package.version) + "?arch=" + escaped(package.arch);
-  if (!package.distribution.empty())
-    url += "&distro=" + escaped(package.distribution);
-  if (!package.source.empty())
-    url += "&upstream=" + escaped(package.source);
-  return url;
 }
 
 // Whether a text has the form of an SPDX license expression (SPDX 2.3, annex D). Does not look up the names
@@ -184,7 +160,7 @@ private:
     return json;
   }
 
-  static void add_purl(Json& package, const std::string& url) {
+  static void add_package_url(Json& package, const std::string& url) {
     if (!url.empty())
       package["externalRefs"] = Json::array(
           {{{"referenceCategory", "PACKAGE-MANAGER"}, {"referenceType", "purl"}, {"referenceLocator", url}}});
@@ -194,10 +170,6 @@ private:
     return Json::array({{{"algorithm", "SHA256"}, {"checksumValue", digest.hex()}}});
   }
 
-  static std::string oci_purl(const std::string& called, const Digest& digest) {
-    return "pkg:oci/" + escaped(called) + "@sha256%3A" + digest.hex();
-  }
-
   void add_image() {
     std::vector<const FileHash*> all;
     for (const auto& [path, file] : files_)
@@ -205,8 +177,8 @@ private:
     Json json = package_json(image_id, name(), version(), all);
     json["primaryPackagePurpose"] = "CONTAINER";
     json["checksums"] = sha256(inventory_.image);
-    json["summary"] = inventory_.kind == "ir" ? "IR image made by xaas" : "deployed image made by xaas";
-    add_purl(json, oci_purl(name(), inventory_.image));
+    json["summary"] = (inventory_.kind == "ir" ? "IR" : inventory_.kind) + " image made by xaas";
+    add_package_url(json, package_url(name(), inventory_.image));
     packages_.push_back(std::move(json));
     relate("SPDXRef-DOCUMENT", "DESCRIBES", image_id);
     for (const FileHash* file : all)
@@ -249,7 +221,7 @@ private:
       json["checksums"] = sha256(*use.file);
     if (!package.source.empty())
       json["sourceInfo"] = "source package " + package.source;
-    add_purl(json, purl(package));
+    add_package_url(json, package_url(package));
     packages_.push_back(std::move(json));
     if (!use.files.empty() || !use.files_known)
       contains(id, files);
@@ -286,7 +258,7 @@ private:
     Json json = package_json(id, name() + (from_source ? "-source-image" : "-ir"), version(), {});
     json["primaryPackagePurpose"] = "CONTAINER";
     json["checksums"] = sha256(*digest);
-    add_purl(json, oci_purl(name(), *digest));
+    add_package_url(json, package_url(name(), *digest));
     packages_.push_back(std::move(json));
     relate(image_id, "GENERATED_FROM", id);
   }

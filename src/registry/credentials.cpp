@@ -42,6 +42,10 @@ std::vector<AuthFile> files_of(const CredentialSources& sources) {
     files.push_back({fs::path(home) / ".docker/config.json"});
   if (!home.empty())
     files.push_back({fs::path(home) / ".dockercfg", false, true});
+  if (const std::string apptainer = variable("APPTAINER_CONFIGDIR"); !apptainer.empty())
+    files.push_back({fs::path(apptainer) / "docker-config.json"});
+  else if (!home.empty())
+    files.push_back({fs::path(home) / ".apptainer/docker-config.json"});
   return files;
 }
 

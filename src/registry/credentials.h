@@ -18,8 +18,8 @@ struct Credentials {
 
 // Where to look for credentials: only in `authfile` or else $REGISTRY_AUTH_FILE if set; otherwise in
 // $XDG_RUNTIME_DIR/containers/auth.json (without that variable, /run/containers/$UID/auth.json),
-// $XDG_CONFIG_HOME/containers/auth.json, $DOCKER_CONFIG/config.json or ~/.docker/config.json, and
-// ~/.dockercfg.
+// $XDG_CONFIG_HOME/containers/auth.json, $DOCKER_CONFIG/config.json or ~/.docker/config.json, ~/.dockercfg,
+// and Apptainer's $APPTAINER_CONFIGDIR/docker-config.json or ~/.apptainer/docker-config.json.
 struct CredentialSources {
   std::string authfile;
   std::function<std::string(const char* name)> environment;

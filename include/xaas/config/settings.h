@@ -22,7 +22,7 @@ namespace xaas::config {
 enum class Origin { built_in, site, user, project, environment, command_line };
 std::string name_of(Origin origin); // "built-in", ..., "command-line"
 
-enum class Type { path, size, count, flag, list, text };
+enum class Type { path, paths, size, count, flag, list, text };
 
 // A setting that exists.
 struct Definition {
@@ -98,6 +98,8 @@ public:
   const std::map<std::string, Registry>& registries() const { return registries_; } // by HOST[:PORT]
   bool offline() const;
   std::vector<std::string> runtimes() const;     // in the order of trial; empty: the built-in order
+  std::vector<std::string> binds() const;        // of `xaas run`, each as SRC[:DST[:ro]]
+  std::vector<std::string> environment() const;  // of its programs, each as K=V
   uint64_t number(const std::string& key) const; // a count or size that is never null
   std::string reuse() const;                     // an image reference; empty: none
   fs::path verify_key() const;                   // empty: signatures are not checked
@@ -109,6 +111,7 @@ private:
   Result<void> apply_registries(const Json& json, const File& file, const Sources& sources);
   Result<void> apply_environment(const Sources& sources);
   std::string text_of(const std::string& key) const;
+  std::vector<std::string> list_of(const std::string& key) const;
   Setting& find(const std::string& key);
 
   std::vector<Setting> settings_;      // one for each of definitions()

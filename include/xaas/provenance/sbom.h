@@ -44,7 +44,7 @@ private:
 
 // The content of an SBOM.
 struct Inventory {
-  std::string kind; // ir, deployed
+  std::string kind; // ir, source, deployed
   Digest image;     // of the manifest
   std::map<std::string, std::string> annotations;
   std::vector<image::PackageUse> packages;

@@ -63,3 +63,27 @@ mkdir bin
 for tool in make clang-22 sh env rm cp mkdir install; do ln -sf "$(command -v $tool)" bin/; done
 PATH=$PWD/bin "$XAAS" build src -o oci:app:no-git -q >/dev/null
 [ -z "$(annotation no-git org.opencontainers.image.revision)" ] || fail "a revision without git"
+
+# SLSA provenance: attached to the image, which stays the same; the same statement in a file.
+expect_error 2 '--builder-id URI' "$XAAS" build src -o oci:slsa:ir --attach-provenance
+expect_error 2 'not a URI' "$XAAS" build src -o oci:slsa:ir --attach-provenance --builder-id me
+expect_error 2 'needs --provenance' "$XAAS" build src -o oci:slsa:ir --builder-id x:y
+expect_error 2 'a registry or a layout' "$XAAS" build src -o oci-archive:slsa.tar --attach-provenance --builder-id x:y
+expect_error 2 'each architecture' "$XAAS" build src -o oci:slsa:ir --provenance file --builder-id x:y --arch x86_64,aarch64
+[ ! -e slsa ] || fail "something was written"
+"$XAAS" build src -o oci:slsa:ir --attach-provenance --provenance statement.json --builder-id https://ci.example.org/1 -q --format json >built.json
+expect_equal "digest of the image" "$(json built.json .digest)" "$(image_digest app ir)"
+attached=$(blob slsa "$(json built.json .provenance)")
+assert_json "$attached" ".subject.digest == \"$(image_digest slsa ir)\" and .artifactType == \"application/vnd.in-toto+json\""
+cmp "$(blob slsa "$(jq -r '.layers[0].digest' "$attached")")" statement.json
+assert_json statement.json ".predicateType == \"https://slsa.dev/provenance/v1\" and .subject[0].digest.sha256 == \"$(image_digest slsa ir | cut -d: -f2)\""
+assert_json statement.json ".predicate.buildDefinition.resolvedDependencies[0] |
+  .digest.gitCommit == \"$commit\" and .uri == \"git+https://example.org/hello.git@$commit\""
+assert_json statement.json '.predicate.buildDefinition.resolvedDependencies | any(.uri // "" | startswith("pkg:deb/debian/libc6@"))'
+assert_json statement.json '.predicate.runDetails == {builder: {id: "https://ci.example.org/1", version: .predicate.runDetails.builder.version}}'
+"$XAAS" build src -o oci:slsa:ir --provenance again.json --builder-id https://ci.example.org/1 -q >/dev/null
+cmp statement.json again.json
+GITLAB_CI=true CI_PROJECT_URL=https://gitlab.example.org/hpc/hello CI_RUNNER_ID=3 "$XAAS" build src -o oci:slsa:ir --provenance again.json -q >/dev/null
+expect_equal "builder" "$(json again.json .predicate.runDetails.builder.id)" https://gitlab.example.org/hpc/hello/-/runners/3
+"$XAAS" copy oci:slsa:ir oci:copied:ir --format json -q >copied.json
+assert_json copied.json '[.referrers[].artifact_type] == ["application/vnd.in-toto+json"]'

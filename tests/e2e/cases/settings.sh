@@ -88,3 +88,18 @@ expect_equal "niceness" "$(cat niceness)" "$(nice)"
 SLURM_JOB_ID=1 "$XAAS" build work -o oci:app:ir -q -j 3 >/dev/null
 expect_equal "niceness in a batch job" "$(cat niceness)" "$(nice)"
 expect_equal "jobs" "$(cat jobs)" 3
+
+# `run`: what every container gets.
+if command -v bwrap >/dev/null; then
+  mkdir -p data tree/bin tree/lib64 tree/data
+  echo content >data/file
+  "$XAAS" build work -o oci:app:ir -q >/dev/null
+  "$XAAS" deploy oci:app:ir -o rootfs:program -q >/dev/null
+  echo "{\"binds\": [\"$PWD/data:/data:ro\", \"/nonexistent/of/another/node\"], \"environment\": [\"SITE=1\", \"BOTH=site\"]}" >site/config.json
+  "$XAAS" run --runtime bwrap --env BOTH=user --print --format json rootfs:program -- /x >plan.json
+  assert_json plan.json ".command | index([\"--ro-bind\", \"$PWD/data\", \"/data\"])"
+  assert_json plan.json '.command | index(["--setenv", "SITE", "1"]) and index(["--setenv", "BOTH", "user"])'
+  assert_json plan.json '.command | any(contains("/nonexistent")) | not'
+else
+  echo "not run: binds and environment of the settings (needs bwrap)"
+fi

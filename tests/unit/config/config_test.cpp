@@ -193,15 +193,33 @@ TEST_F(Config, VariablesAndOptionsAreChecked) {
   EXPECT_FALSE(settings.take_option(definition("jobs"), {"x"}));
 }
 
+TEST_F(Config, ListsOfPathsAndVariables) {
+  write(sources_.site, R"({"binds": ["/scratch/${USER}", "~/data:/data:ro"], "environment": ["A=1", "B="]})");
+  EXPECT_THAT(good().binds(), testing::ElementsAre("/scratch/alice", "/home/alice/data:/data:ro"));
+  EXPECT_THAT(good().environment(), testing::ElementsAre("A=1", "B="));
+  write(sources_.user, R"({"binds": [], "environment": null})"); // instead of the site's
+  EXPECT_TRUE(good().binds().empty());
+  EXPECT_TRUE(good().environment().empty());
+  for (const auto& [text, message] : std::map<std::string, std::string>{
+           {R"({"binds": ["/a", "${NOWHERE}/b"]})", "/binds/1: ${NOWHERE}/b: NOWHERE is not set"},
+           {R"({"binds": ["relative"]})", "/binds/0"},
+           {R"({"environment": ["A"]})", "/environment/0"},
+           {R"({"environment": ["1=2"]})", "/environment/0"}}) {
+    write(sources_.user, text);
+    EXPECT_THAT(bad().message, HasSubstr(message)) << text;
+  }
+}
+
 TEST_F(Config, AProjectCanOnlyAskForLess) {
   for (const Definition& each : definitions()) {
     const std::string key = each.key;
     if (key == "jobs" || key == "offline")
       continue;
-    const Json value = each.type == Type::count  ? Json(3)
-                       : each.type == Type::list ? Json::array({"podman"})
-                       : each.type == Type::size ? Json("1G")
-                                                 : Json("/x");
+    const Json value = each.type == Type::count   ? Json(3)
+                       : each.type == Type::list  ? Json::array({key == "runtimes" ? "podman" : "K=V"})
+                       : each.type == Type::paths ? Json::array({"/x"})
+                       : each.type == Type::size  ? Json("1G")
+                                                  : Json("/x");
     write(sources_.project, Json{{key, value}}.dump());
     EXPECT_THAT(bad().message, HasSubstr("project.json: /" + key + ": ")) << key;
   }

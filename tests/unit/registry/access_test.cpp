@@ -69,6 +69,12 @@ protected:
 TEST_F(FindCredentials, FilesInTheirOrder) {
   environment = {{"HOME", at("home")}, {"XDG_RUNTIME_DIR", at("run")}};
   EXPECT_EQ(user(), "");
+  write("home/.apptainer/docker-config.json", auths("h.org", "apptainer"));
+  EXPECT_EQ(user(), "apptainer");
+  environment["APPTAINER_CONFIGDIR"] = at("elsewhere");
+  EXPECT_EQ(user(), "");
+  write("elsewhere/docker-config.json", auths("h.org", "elsewhere"));
+  EXPECT_EQ(user(), "elsewhere");
   write("home/.dockercfg", R"({"https://h.org":{"auth":")" + encode_base64("oldest:pw") + R"("}})");
   EXPECT_EQ(user(), "oldest");
   write("home/.docker/config.json", auths("https://h.org/v1/", "docker"));
