@@ -1,5 +1,6 @@
-// The untrusted parts of a signature: the key file and the payload. A payload that no key signed must never
-// verify.
+// The untrusted parts of a signature: the key file, the payload, and a Sigstore bundle. A payload that no key
+// signed must never verify.
+#include "bundle.h"
 #include "fuzz.h"
 
 #include <xaas/provenance/signature.h>
@@ -24,5 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                    "known");
   require(static_cast<bool>(known), "the key of this target");
   require(!known->verifies(text, text), "a signature that nobody made");
+  require(!provenance::why_not_valid(text, *known, digest_of("image")).empty(),
+          "a bundle that nobody signed");
   return 0;
 }
