@@ -198,12 +198,12 @@ Result<FindReferrers> stored_referrers(const Reference& reference, const OnSkipp
 namespace {
 
 // A signature is in the annotations of its layer.
-using Layer = std::pair<Digest, std::map<std::string, std::string>>;
+using SignatureLayer = std::pair<Digest, std::map<std::string, std::string>>;
 
-Result<std::set<Layer>> signatures_in(const Document& document) {
+Result<std::set<SignatureLayer>> signatures_in(const Document& document) {
   XAAS_TRY(const std::vector<Descriptor> layers,
            layers_of(document.text, "manifest " + document.digest.to_string()));
-  std::set<Layer> all;
+  std::set<SignatureLayer> all;
   for (const Descriptor& layer : layers)
     all.emplace(layer.digest, layer.annotations);
   return all;
@@ -215,8 +215,8 @@ Result<Signatures> unite_signatures(const std::string& tag, const Document& ours
                                     const BlobSource& source) {
   if (tag.ends_with(".sbom"))
     return Signatures{theirs, {}};
-  XAAS_TRY(const std::set<Layer> our_layers, signatures_in(ours));
-  XAAS_TRY(const std::set<Layer> their_layers, signatures_in(theirs));
+  XAAS_TRY(const std::set<SignatureLayer> our_layers, signatures_in(ours));
+  XAAS_TRY(const std::set<SignatureLayer> their_layers, signatures_in(theirs));
   if (std::includes(our_layers.begin(), our_layers.end(), their_layers.begin(), their_layers.end()))
     return Signatures{ours, {}};
   if (std::includes(their_layers.begin(), their_layers.end(), our_layers.begin(), our_layers.end()))

@@ -2,6 +2,7 @@
 
 #include <xaas/base/base64.h>
 #include <xaas/base/json.h>
+#include <xaas/provenance/slsa.h>
 
 #include <optional>
 #include <utility>
@@ -10,7 +11,6 @@ namespace xaas::provenance {
 
 namespace {
 
-constexpr const char* statement_type = "application/vnd.in-toto+json";
 constexpr std::string_view statement_version = "https://in-toto.io/Statement/v";
 constexpr const char* signature_predicate = "https://sigstore.dev/cosign/sign/v1";
 constexpr size_t max_envelope_signatures = 16;
@@ -52,7 +52,7 @@ Result<Envelope> parse_envelope(const JsonReader& reader) {
 
 // Called only for a payload whose signature is valid.
 Result<std::string> why_not_about(const Envelope& envelope, const Digest& wanted) {
-  if (envelope.type != statement_type)
+  if (envelope.type != statement_media_type)
     return std::string("by this key, but of something else than an image");
   XAAS_TRY(const Json json, parse_json(envelope.payload, "payload", false, ErrorKind::integrity));
   const JsonReader statement(json, "payload");

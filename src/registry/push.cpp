@@ -259,8 +259,6 @@ private:
   std::string location_;
 };
 
-constexpr unsigned max_tries = 5;
-
 oci::Reference under_tag(const oci::Reference& image, const std::string& tag) {
   oci::Reference reference = image;
   reference.tag = tag;

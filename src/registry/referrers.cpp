@@ -16,7 +16,6 @@ namespace xaas::registry {
 namespace {
 
 constexpr unsigned max_pages = 64;
-constexpr unsigned max_tries = 5;
 
 bool is_listed(const std::vector<oci::Referrer>& list, const Digest& digest) {
   return std::any_of(list.begin(), list.end(),
