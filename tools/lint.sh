@@ -66,7 +66,7 @@ architecture() {
 tidy() {
   cmake --preset ci >/dev/null
   cmake --build --preset ci --target xaas_precompiled xaas_precompiled_clang -- --quiet
-  python3 tools/clang_tidy.py build/ci src
+  GLIBC_TUNABLES=glibc.malloc.hugetlb=1 python3 tools/clang_tidy.py build/ci src # as in tools/test.sh
 }
 
 sanitize() {
