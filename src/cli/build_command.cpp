@@ -151,11 +151,10 @@ public:
     XAAS_TRY(const build::IndexReport report, result);
     XAAS_CHECK(traced);
     std::vector<Digest> attached;
-    if (builder) {
-      XAAS_TRY(attached, write_provenance(requests, *builder));
-    }
-    print_report(report, attached);
-    return {};
+    const Result<void> told =
+        builder ? write_provenance(requests, report, *builder, attached) : Result<void>();
+    print_report(report, attached); // the image exists in any case
+    return told;
   }
 
 private:
@@ -181,19 +180,28 @@ private:
       return make_error(ErrorKind::usage, "provenance says who built: --builder-id URI");
     if (!builder_.empty())
       builder = provenance::Builder{builder_, builder ? builder->invocation : ""};
-    if (builder->id.find(':') == std::string::npos)
+    if (!provenance::is_uri(builder->id))
       return make_error(ErrorKind::usage, "--builder-id " + builder->id + ": not a URI");
+    if (!provenance_.empty())
+      XAAS_CHECK(check_output("--provenance", provenance_));
     return builder;
   }
 
-  // Of each image that was built; returns the digests of what was attached.
-  Result<std::vector<Digest>> write_provenance(const std::vector<build::Request>& requests,
-                                               const provenance::Builder& builder) const {
-    std::vector<Digest> attached;
-    for (const build::Request& request : requests) {
+  // Of each image that was built.
+  Result<void> write_provenance(const std::vector<build::Request>& requests, const build::IndexReport& report,
+                                const provenance::Builder& builder, std::vector<Digest>& attached) const {
+    for (size_t i = 0; i < requests.size(); ++i) {
+      const build::Request& request = requests[i];
       const std::string what = "provenance of " + request.output.text;
+      // By its digest, because others may write to the tag, or read it elsewhere.
+      oci::Reference reference = request.output;
+      if (reference.transport == oci::Transport::registry)
+        reference.digest = report.images[i].report.digest;
       XAAS_TRY(std::unique_ptr<oci::Image> opened,
-               registry::open_image(request.output, target::oci_architecture(request.arch), request.access));
+               registry::open_image(reference, target::oci_architecture(request.arch), request.access));
+      if (opened->digest() != report.images[i].report.digest)
+        return make_error(ErrorKind::failed,
+                          what + ": it is another image now, " + opened->digest().to_string());
       const oci::Descriptor subject{oci::media_type::manifest, opened->digest(), opened->manifest_size(), {}};
       XAAS_TRY(const image::ApplicationImage built, image::ApplicationImage::open(std::move(opened)));
       XAAS_TRY(const provenance::Inventory inventory, provenance::take_inventory(built).in(what));
@@ -210,7 +218,7 @@ private:
                                 request.access));
       attached.push_back(digest);
     }
-    return attached;
+    return {};
   }
 
   // Builds with what a trial of the draft teaches.

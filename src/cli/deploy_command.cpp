@@ -162,7 +162,7 @@ private:
       XAAS_TRY(request.output, oci::parse_reference(output_));
     }
     if (!sbom_.empty()) // report an unusable path before the work
-      XAAS_CHECK(check_output(sbom_));
+      XAAS_CHECK(check_output("--sbom", sbom_));
     if (const std::string place = settings().reuse(); !place.empty()) {
       XAAS_TRY(request.reuse, oci::parse_reference(place));
     }
@@ -357,16 +357,6 @@ private:
         return name == "host" || std::find(known.begin(), known.end(), name) == known.end();
       });
     return names;
-  }
-
-  static Result<void> check_output(const fs::path& path) {
-    const fs::path directory = fs::absolute(path).parent_path();
-    std::error_code code;
-    if (fs::is_directory(path, code))
-      return make_error(ErrorKind::usage, "--sbom " + path.string() + ": is a directory");
-    if (!fs::exists(path, code) && access(directory.c_str(), W_OK) != 0)
-      return errno_error(errno, "--sbom " + path.string());
-    return {};
   }
 
   static enclose::BuildLimits build_limits() {

@@ -5,13 +5,25 @@
 #include <xaas/base/text.h>
 #include <xaas/target/architectures.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <iostream>
+#include <unistd.h>
 
 namespace xaas::cli {
 
 std::string not_empty(const std::string& text) {
   return text.empty() ? "is empty" : "";
+}
+
+Result<void> check_output(const std::string& option, const fs::path& path) {
+  const fs::path directory = fs::absolute(path).parent_path();
+  std::error_code code;
+  if (fs::is_directory(path, code))
+    return make_error(ErrorKind::usage, option + " " + path.string() + ": is a directory");
+  if (!fs::exists(path, code) && access(directory.c_str(), W_OK) != 0)
+    return errno_error(errno, option + " " + path.string());
+  return {};
 }
 
 std::string environment(const char* name) {

@@ -41,6 +41,9 @@ Result<system::SystemDescription> system_of(const std::string& file, const std::
 // A check of options: an empty text is mostly a variable that is not set.
 std::string not_empty(const std::string& text);
 
+// Checks before long work that a file can be written. `option` is for messages.
+Result<void> check_output(const std::string& option, const fs::path& path);
+
 // An environment variable; empty if it is not set.
 std::string environment(const char* name);
 

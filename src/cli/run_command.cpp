@@ -130,8 +130,10 @@ private:
       Result<run::Bind> bind = run::parse_bind(text);
       if (!bind && bind.error().kind != ErrorKind::not_found)
         return std::move(bind).error().in(settings().at("binds").where);
-      if (bind)
-        request.binds.push_back(*std::move(bind));
+      if (!bind)
+        continue;
+      bind->optional = true;
+      request.binds.push_back(*std::move(bind));
     }
     for (const std::string& text : binds_) {
       XAAS_TRY(run::Bind bind, run::parse_bind(text));

@@ -64,6 +64,15 @@ Result<std::string> expand(const std::string& path, const Environment& environme
   return expanded;
 }
 
+bool variables_are_set(const std::string& path, const Environment& environment) {
+  for (size_t start = path.find("${"); start != std::string::npos; start = path.find("${", start + 1)) {
+    const size_t end = path.find('}', start);
+    if (end != std::string::npos && !variable(path.substr(start + 2, end - start - 2), environment))
+      return false;
+  }
+  return true;
+}
+
 // The same bounds as in the schema, which files are checked against.
 static std::pair<uint64_t, uint64_t> bounds_of(std::string_view key) {
   if (key == "nice")

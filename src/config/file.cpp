@@ -123,10 +123,18 @@ Result<void> Settings::apply(const Json& json, const File& file, const Sources& 
     } else if (definition.type == Type::path) {
       XAAS_TRY(value, expand(value.get<std::string>(), sources.environment, where));
     } else if (definition.type == Type::paths) {
+      Json paths = Json::array();
       for (size_t i = 0; i < value.size(); ++i) {
-        XAAS_TRY(value[i],
-                 expand(value[i].get<std::string>(), sources.environment, where + "/" + std::to_string(i)));
+        // PATH[:REST]. A machine that lacks the variable lacks the path.
+        const std::string text = value[i].get<std::string>();
+        const std::string path = text.substr(0, text.find(':'));
+        if (!variables_are_set(path, sources.environment))
+          continue;
+        XAAS_TRY(const std::string expanded,
+                 expand(path, sources.environment, where + "/" + std::to_string(i)));
+        paths.push_back(expanded + text.substr(path.size()));
       }
+      value = std::move(paths);
     }
     if (file.origin == Origin::project && setting.value.is_number() && value.is_number() &&
         setting.value <= value)

@@ -1,6 +1,7 @@
 #include "choose.h"
 #include "image_json.h"
 
+#include <xaas/base/text.h>
 #include <xaas/oci/publication.h>
 #include <xaas/oci/referrers.h>
 
@@ -339,17 +340,22 @@ private:
   Result<void> add(Referrer referrer, const Digest& subject) {
     if (!known_.emplace(referrer.descriptor.digest, referrer.tag).second)
       return {};
+    if (known_.size() > referrer_limit)
+      return make_error(ErrorKind::integrity, "more than " + std::to_string(referrer_limit) + " referrers");
     // Under such a tag, what is copied would be united with signatures.
     if (!referrer.tag.empty() && content_.contains(referrer.descriptor.digest))
       return {};
-    if (!is_manifest_type(referrer.descriptor.media_type) && !is_index_type(referrer.descriptor.media_type)) {
-      skipped_("what refers to " + subject.to_string() + " is of the unknown type '" +
-               referrer.descriptor.media_type + "' and is not copied");
+    const bool manifest = is_manifest_type(referrer.descriptor.media_type);
+    if (!manifest && (!referrer.tag.empty() || !is_index_type(referrer.descriptor.media_type))) {
+      skip(subject, "of the type '" + referrer.descriptor.media_type.substr(0, 100) + "'");
       return {};
     }
-    if (known_.size() > referrer_limit)
-      return make_error(ErrorKind::integrity, "more than " + std::to_string(referrer_limit) + " referrers");
-    XAAS_TRY(const std::string text, source_->read(referrer.descriptor, manifest_limit));
+    Result<std::string> read = source_->read(referrer.descriptor, manifest_limit);
+    if (!read && read.error().kind == ErrorKind::unsatisfied) {
+      skip(subject, read.error().message);
+      return {};
+    }
+    XAAS_TRY(const std::string text, std::move(read));
     XAAS_TRY(const std::optional<Referrer> stated, as_referrer(referrer.descriptor.media_type, text));
     if (referrer.tag.empty() && (!stated || stated->subject != subject))
       return {};
@@ -361,6 +367,13 @@ private:
     referrer.subject = subject;
     added_.push_back(std::move(referrer));
     return {};
+  }
+
+  void skip(const Digest& subject, const std::string& why) {
+    std::string text =
+        "something that refers to " + subject.to_string() + " is not copied: " + printable(why);
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    skipped_(text);
   }
 
   // A hostile list must not make the reader fetch without end.

@@ -213,7 +213,7 @@ Result<std::set<SignatureLayer>> signatures_in(const Document& document) {
 
 Result<Signatures> unite_signatures(const std::string& tag, const Document& ours, const Document& theirs,
                                     const BlobSource& source) {
-  if (tag.ends_with(".sbom"))
+  if (tag.ends_with(".sbom") || ours.digest == theirs.digest)
     return Signatures{theirs, {}};
   XAAS_TRY(const std::set<SignatureLayer> our_layers, signatures_in(ours));
   XAAS_TRY(const std::set<SignatureLayer> their_layers, signatures_in(theirs));
@@ -228,16 +228,17 @@ Result<Signatures> unite_signatures(const std::string& tag, const Document& ours
   XAAS_TRY(const Descriptor old, parse_descriptor(described));
   XAAS_TRY(const std::string text, source.read(old, config_limit));
   XAAS_TRY(Json config, parse_json(text, name_of(old), false, ErrorKind::integrity));
+  // Other tools leave the configuration empty.
   Json* const rootfs = config.is_object() && config.contains("rootfs") ? &config["rootfs"] : nullptr;
-  if (!rootfs || !rootfs->is_object() || !rootfs->contains("diff_ids") || !(*rootfs)["diff_ids"].is_array())
-    return make_error(ErrorKind::integrity,
-                      where + ": not signatures as cosign stores them: no diff_ids in " + name_of(old));
+  Json* const ids =
+      rootfs && rootfs->is_object() && rootfs->contains("diff_ids") ? &(*rootfs)["diff_ids"] : nullptr;
   XAAS_TRY(const std::vector<Descriptor> layers, layers_of(ours.text, "manifest " + ours.digest.to_string()));
   for (const Descriptor& layer : layers) {
     if (their_layers.contains({layer.digest, layer.annotations}))
       continue;
     manifest["layers"].push_back(descriptor_json(layer));
-    (*rootfs)["diff_ids"].push_back(layer.digest.to_string()); // payloads are not compressed
+    if (ids && ids->is_array())
+      ids->push_back(layer.digest.to_string()); // payloads are not compressed
   }
   std::string bytes = to_bytes(config);
   const Descriptor changed{old.media_type, digest_of(bytes), bytes.size(), {}};

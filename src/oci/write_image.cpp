@@ -131,25 +131,35 @@ void put_entry(Json& manifests, const IndexEntry& entry) {
   manifests = std::move(kept);
 }
 
-// The entry for the union of our signatures and those that the layout has under the tag.
+// The entry for the union of our signatures and those that the layout has under the tag, perhaps repeatedly.
 Result<Json> united_entry(const Reference& layout, const Json& manifests, const IndexEntry& entry,
                           Progress& progress) {
-  const auto old = std::find_if(manifests.begin(), manifests.end(),
-                                [&](const Json& each) { return has_tag(each, entry.tag); });
-  if (old == manifests.end())
+  Document document = *entry.signatures;
+  std::vector<const Json*> old;
+  for (const Json& each : manifests)
+    if (has_tag(each, entry.tag))
+      old.push_back(&each);
+  if (old.empty())
     return entry.json;
   XAAS_TRY(const std::unique_ptr<StoredSource> source, open_source(layout));
-  XAAS_TRY(const Descriptor descriptor, parse_descriptor(JsonReader(*old, "index.json, tag " + entry.tag)));
-  Document theirs{descriptor.media_type, {}, descriptor.digest};
-  XAAS_TRY(theirs.text, source->read(descriptor, manifest_limit));
-  XAAS_TRY(Signatures united,
-           unite_signatures(entry.tag, *entry.signatures, theirs, *source).in("tag " + entry.tag));
-  const Document& document = united.document;
-  if (document.digest == theirs.digest && entry.tag.ends_with(".sbom"))
-    progress.note(layout.text + ": the tag " + entry.tag + " stays what it is");
   const fs::path directory = layout.path / "blobs" / "sha256";
-  if (united.config)
-    XAAS_CHECK(write_blob(directory / united.config->descriptor.digest.hex(), *united.config, no_progress()));
+  Digest theirs;
+  for (const Json* each : old) {
+    XAAS_TRY(const Descriptor descriptor,
+             parse_descriptor(JsonReader(*each, "index.json, tag " + entry.tag)));
+    theirs = descriptor.digest;
+    Document there{descriptor.media_type, {}, descriptor.digest};
+    XAAS_TRY(there.text, source->read(descriptor, manifest_limit));
+    XAAS_TRY(Signatures united, unite_signatures(entry.tag, document, there, *source).in("tag " + entry.tag));
+    if (united.config)
+      XAAS_CHECK(
+          write_blob(directory / united.config->descriptor.digest.hex(), *united.config, no_progress()));
+    document = std::move(united.document);
+  }
+  if (entry.tag.ends_with(".sbom") && document.digest != entry.signatures->digest)
+    progress.note(layout.text + ": the tag " + entry.tag + " stays what it is");
+  if (old.size() == 1 && document.digest == theirs)
+    return *old.front();
   if (const fs::path file = directory / document.digest.hex();
       !is_there(file, document.digest, document.text.size()))
     XAAS_CHECK(write_file(file, document.text));

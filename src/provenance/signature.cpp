@@ -102,12 +102,15 @@ private:
     if (found.size() > max_referrers)
       return make_error(ErrorKind::integrity,
                         place.text + ": more than " + std::to_string(max_referrers) + " referrers");
+    Result<bool> none = false;
     for (const oci::Referrer& each : found) {
-      XAAS_TRY(const bool good, is_good_bundle(*opened_.source, each));
-      if (good)
-        return true;
+      Result<bool> good = is_good_bundle(*opened_.source, each);
+      if ((good && *good) || (!good && good.error().kind == ErrorKind::interrupted))
+        return good;
+      if (!good && good.error().kind != ErrorKind::unsatisfied) // of an unknown type
+        none = std::move(good);
     }
-    return false;
+    return none;
   }
 
   // Damaged content only means that this signature does not count.

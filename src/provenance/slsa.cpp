@@ -50,9 +50,9 @@ std::optional<Json> base_of(const Inventory& inventory) {
   const Result<Digest> digest = Digest::parse(annotation(inventory, image::annotation::base_digest));
   if (!digest)
     return std::nullopt;
-  Json json = {{"name", "base image"}};
-  set_if_known(json, "uri", annotation(inventory, image::annotation::base_name));
-  json["digest"] = {{"sha256", digest->hex()}};
+  Json json = {{"name", "base image"}, {"digest", {{"sha256", digest->hex()}}}};
+  if (const std::string name = annotation(inventory, image::annotation::base_name); !name.empty())
+    json["annotations"] = {{"reference", name}};
   return json;
 }
 
@@ -66,14 +66,25 @@ Json dependency(const image::PackageUse& use) {
 
 } // namespace
 
+bool is_uri(const std::string& text) {
+  const size_t colon = text.find(':');
+  return colon != std::string::npos && colon > 0 && colon + 1 < text.size() &&
+         std::isalpha(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon),
+                     [](unsigned char c) { return std::isalnum(c) || c == '+' || c == '-' || c == '.'; }) &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return c > ' ' && c < 127; });
+}
+
 std::optional<Builder> builder_of_job(const std::function<std::string(const char* name)>& environment) {
   const std::string server = environment("GITHUB_SERVER_URL"), workflow = environment("GITHUB_WORKFLOW_REF");
   if (environment("GITHUB_ACTIONS") == "true" && !server.empty() && !workflow.empty()) {
     const std::string repository = environment("GITHUB_REPOSITORY"), run = environment("GITHUB_RUN_ID");
     Builder builder{server + "/" + workflow, {}};
     if (!repository.empty() && !run.empty())
-      builder.invocation = server + "/" + repository + "/actions/runs/" + run + "/attempts/" +
-                           environment("GITHUB_RUN_ATTEMPT");
+      builder.invocation = server + "/" + repository + "/actions/runs/" + run;
+    const std::string attempt = environment("GITHUB_RUN_ATTEMPT");
+    if (!builder.invocation.empty() && !attempt.empty())
+      builder.invocation += "/attempts/" + attempt;
     return builder;
   }
   const std::string project = environment("CI_PROJECT_URL"), runner = environment("CI_RUNNER_ID");

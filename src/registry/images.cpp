@@ -163,7 +163,10 @@ Result<Copied> copy(const oci::Reference& from, const oci::Reference& to, const 
     XAAS_TRY(copied.referrers, std::move(added));
   }
   XAAS_CHECK(oci::in_operation(check_space(space_needs(to, publication)), "writing", to.text));
-  XAAS_TRY(copied.digest, write_publication(to, publication, access, progress));
+  Result<Digest> written = write_publication(to, publication, access, progress);
+  if (!written && written.error().hint.empty() && !copied.referrers.empty())
+    return std::move(written).error().with_hint("--no-referrers copies the image alone");
+  XAAS_TRY(copied.digest, std::move(written));
   return copied;
 }
 

@@ -10,6 +10,7 @@
 #include <xaas/base/text.h>
 #include <xaas/base/trace.h>
 
+#include <algorithm>
 #include <mutex>
 
 namespace xaas::registry {
@@ -186,10 +187,16 @@ Result<std::optional<oci::Descriptor>> find_manifest(Session& session, const std
 Result<OpenedSource> open_remote_source(const oci::Reference& reference, const Access& access,
                                         const oci::Reference* avoid) {
   XAAS_TRY(std::vector<Place> places, places_to_read(reference, access));
-  const auto avoided = [&](const Place& place) {
-    return avoid && places.size() > 1 && place.reference.host == avoid->host &&
-           place.reference.repository == avoid->repository;
+  const auto same_name = [](const oci::Reference& a, const oci::Reference& b) {
+    return a.host == b.host && a.repository == b.repository;
   };
+  // Not the image's own name: then it gets another tag.
+  const auto avoided = [&](const Place& place) {
+    return avoid && same_name(place.reference, *avoid) && !same_name(place.reference, reference);
+  };
+  if (std::all_of(places.begin(), places.end(), avoided))
+    return make_error(ErrorKind::usage, reference.text + ": it is read from " + places.back().reference.text +
+                                            ", which is the destination");
   std::vector<Error> errors;
   std::optional<OpenedSource> kept;
   for (const Place& place : places) {

@@ -28,11 +28,9 @@ Result<std::vector<oci::Referrer>> parse_list(const std::string& text, const std
   XAAS_TRY(const std::vector<JsonReader> items, manifests.items());
   std::vector<oci::Referrer> list;
   for (const JsonReader& item : items) {
-    const Result<std::string> digest = item.string_at("digest");
-    if (digest && !digest->starts_with("sha256:")) // valid, but nothing that is read here
-      continue;
-    XAAS_TRY(oci::Referrer referrer, oci::parse_referrer(item));
-    list.push_back(std::move(referrer));
+    // What is valid and not read here (another digest algorithm), or not valid, is in nobody's way.
+    if (Result<oci::Referrer> referrer = oci::parse_referrer(item))
+      list.push_back(*std::move(referrer));
   }
   return list;
 }

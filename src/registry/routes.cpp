@@ -356,7 +356,9 @@ Result<Route> Routes::to_write(const oci::Reference& image) const {
   const Registry* const registry = find(image).registry;
   if (registry && registry->blocked)
     return blocked(image, registry->prefix, registry->file);
-  return Route{image, registry && registry->insecure};
+  // Of another location, it says nothing about the name.
+  const bool own = registry && (registry->location.empty() || registry->location == registry->prefix);
+  return Route{image, own && registry->insecure};
 }
 
 } // namespace xaas::registry

@@ -238,6 +238,10 @@ private:
 
   Result<void> add_user_binds() {
     for (const Bind& bind : request_.binds) {
+      const auto same = [&](const Bind& each) { return each.destination == bind.destination; };
+      if (bind.optional && std::any_of(program_.binds.begin(), program_.binds.end(), same))
+        continue; // the working directory, for example
+      std::erase_if(program_.binds, [&](const Bind& each) { return each.optional && same(each); });
       program_.binds.push_back(bind);
       program_.binds.back().asked = true;
     }
@@ -435,22 +439,37 @@ private:
     path = path.empty() ? host_libraries : std::string(host_libraries) + ":" + path;
   }
 
-  Result<void> make_mount_points() {
+  // The destination of a bind, which exists when this returns.
+  Result<std::string> mount_point_of(const Bind& bind) const {
     std::error_code code;
-    for (Bind& bind : program_.binds) {
-      if (bind_above(bind)) { // it lies in a directory of the host, where nothing is created
-        if (!fs::exists(outside_above(bind), code))
-          return make_error(ErrorKind::not_found, "binding " + bind.source.string() + ": there is no " +
-                                                      bind.destination +
-                                                      ", and none can be made: it is below "
-                                                      "a directory of this machine");
-        continue;
-      }
+    if (!bind_above(bind)) {
       Result<std::string> made =
           runtimes::make_mount_point(program_.tree, bind.destination, fs::is_directory(bind.source, code));
       if (!made)
         return std::move(made).error().with_hint("a read-only tree must already contain these mount points");
-      bind.destination = *std::move(made);
+      return made;
+    }
+    if (!fs::exists(outside_above(bind), code)) // in a directory of the host, nothing is created
+      return make_error(ErrorKind::not_found, "binding " + bind.source.string() + ": there is no " +
+                                                  bind.destination +
+                                                  ", and none can be made: it is below "
+                                                  "a directory of this machine");
+    return bind.destination;
+  }
+
+  Result<void> make_mount_points() {
+    for (size_t i = 0; i < program_.binds.size();) {
+      Bind& bind = program_.binds[i];
+      Result<std::string> destination = mount_point_of(bind);
+      if (destination) {
+        bind.destination = *std::move(destination);
+        ++i;
+        continue;
+      }
+      if (!bind.optional)
+        return std::move(destination).error();
+      plan_.notes.push_back(destination.error().message + "; it is left out");
+      program_.binds.erase(program_.binds.begin() + static_cast<std::ptrdiff_t>(i));
     }
     const TreePlace start = find_in_tree(program_.tree, program_.directory);
     if (!bind_of(start.inside) && start.type != fs::file_type::directory)

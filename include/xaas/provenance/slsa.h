@@ -23,6 +23,9 @@ struct Builder {
   std::string invocation; // a URI of this run; empty: unknown
 };
 
+// SCHEME:REST (RFC 3986).
+bool is_uri(const std::string& text);
+
 // The builder as GitHub Actions and GitLab CI name themselves to a job, by the schemes of their own
 // provenance. Nothing elsewhere.
 std::optional<Builder> builder_of_job(const std::function<std::string(const char* name)>& environment);

@@ -39,6 +39,7 @@ struct Bind {
   bool read_only = false;
   bool asked =
       false; // by the user, as it is; else a runtime may leave out read_only, and what it binds itself
+  bool optional = false; // left out with a note where the tree has no place for it
   bool operator==(const Bind&) const = default;
 };
 

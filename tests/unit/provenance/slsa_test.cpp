@@ -68,8 +68,15 @@ TEST(Slsa, WhatIsUnknownIsLeftOut) {
                         {image::annotation::base_digest, digest_of("base").to_string()}};
   statement = to_slsa(little, {}, {"x:y", ""});
   EXPECT_EQ(statement["predicate"]["buildDefinition"]["resolvedDependencies"],
-            Json::parse(R"([{"name": "base image", "uri": "debian:12", "digest": {"sha256": ")" +
-                        digest_of("base").hex() + R"("}}])"));
+            Json::parse(R"([{"name": "base image", "digest": {"sha256": ")" + digest_of("base").hex() +
+                        R"("}, "annotations": {"reference": "debian:12"}}])"));
+}
+
+TEST(Slsa, Uris) {
+  for (const char* good : {"x:y", "https://ci.example.org/1", "urn:hpc:ci"})
+    EXPECT_TRUE(is_uri(good)) << good;
+  for (const char* bad : {"", ":", "me", "x:", ":x", "1x:y", "x y:z", "x:a b"})
+    EXPECT_FALSE(is_uri(bad)) << bad;
 }
 
 TEST(Slsa, BuildersOfJobs) {

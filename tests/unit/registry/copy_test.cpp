@@ -320,6 +320,45 @@ TEST_F(CopyReferrers, OneDocumentUnderTwoTags) {
   copied(fake.reference("app:v1"), layout("a"));
 }
 
+// An index is no signature, and in nobody's way.
+TEST_F(CopyReferrers, AnIndexUnderATagOfSignatures) {
+  fake.put_manifest(tag(".att"), oci::media_type::index, R"({"schemaVersion":2,"manifests":[]})");
+  FakeRegistry other;
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(copied(fake.reference("app:v1"), other.reference("app:v1")).referrers.size(), 3u);
+  EXPECT_FALSE(other.manifests.contains(tag(".att")));
+}
+
+// Signatures of another tool, without the configuration that cosign writes.
+TEST_F(CopyReferrers, SignaturesWithAnEmptyConfiguration) {
+  FakeRegistry other;
+  sign(other, {"site"});
+  Json manifest = Json::parse(other.manifests.at(tag(".sig")).second);
+  manifest["config"] = {{"mediaType", "application/vnd.oci.empty.v1+json"},
+                        {"digest", digest_of("{}").to_string()},
+                        {"size", 2}};
+  other.blobs[digest_of("{}").to_string()] = "{}";
+  other.put_manifest(tag(".sig"), oci::media_type::manifest, manifest.dump());
+  copied(fake.reference("app:v1"), other.reference("app:v1"));
+  EXPECT_EQ(Json::parse(other.manifests.at(tag(".sig")).second)["layers"].size(), 2u);
+}
+
+// What a layout says of its signatures beyond the digest stays.
+TEST_F(CopyReferrers, AnEntryThatDoesNotChangeStays) {
+  copied(fake.reference("app:v1"), layout("a"));
+  const fs::path file = directory_.path() / "a" / "index.json";
+  Json index = Json::parse(*read_file(file, 1 << 20));
+  for (Json& entry : index["manifests"])
+    if (entry.contains("annotations"))
+      entry["annotations"]["more"] = "text";
+  ASSERT_TRUE(write_file(file, index.dump()));
+  copied(fake.reference("app:v1"), layout("a"));
+  const Json after = Json::parse(*read_file(file, 1 << 20));
+  for (const Json& entry : after["manifests"])
+    if (entry.contains("annotations") && entry["annotations"].dump().find(".sig") != std::string::npos)
+      EXPECT_EQ(entry["annotations"]["more"], "text");
+}
+
 // The image itself under the tag of its signatures.
 TEST_F(CopyReferrers, TheImageIsNoSignature) {
   fake.manifests[tag(".sig")] = fake.manifests.at("v1");
@@ -415,7 +454,10 @@ TEST_F(CopyReferrers, WhatIsUnknownIsSkipped) {
 TEST_F(CopyReferrers, DeepJsonIsRefused) {
   const std::string deep = R"({"mediaType":"application/vnd.oci.image.index.v1+json","manifests":)" +
                            std::string(100'000, '[') + std::string(100'000, ']') + "}";
-  fake.put_manifest(tag(".att"), oci::media_type::index, deep);
+  fake.put_manifest("deep", oci::media_type::index, deep);
+  fake.put_manifest(tag(), oci::media_type::index,
+                    R"({"manifests":[{"mediaType":"application/vnd.oci.image.index.v1+json","digest":")" +
+                        digest_of(deep).to_string() + R"(","size":)" + std::to_string(deep.size()) + "}]}");
   const auto failed = copy(fake.reference("app:v1"), layout("a"), {}, test.access());
   ASSERT_FALSE(failed);
   EXPECT_THAT(failed.error().message, ::testing::HasSubstr("levels deep"));

@@ -345,6 +345,25 @@ TEST_F(Mirrors, AMirrorIsNotFilledFromItself) {
   EXPECT_EQ(copied->digest, oci::manifest_digest(small_image("new")));
 }
 
+// A name may be read to get another tag.
+TEST_F(Mirrors, AnotherTagOfTheSameName) {
+  first_.put(small_image("x"), "v1");
+  Access access = test_.access();
+  const std::string text = "[[registry]]\nlocation = \"" + first_.host() +
+                           "\"\n[[registry.mirror]]\nlocation = \"" + second_.host() + "\"\n";
+  access.routes = [routes = std::make_shared<const Routes>(routes_of(text))]() {
+    return Result<std::shared_ptr<const Routes>>(routes);
+  };
+  const auto copied = copy(first_.reference("app:v1"), first_.reference("app:v2"), {}, access);
+  ASSERT_TRUE(copied) << copied.error().message;
+  EXPECT_EQ(first_.manifests.at("v2"), first_.manifests.at("v1"));
+  // Only the destination is left to read from.
+  const Access itself = through({}, second_.host());
+  const auto refused = copy(image_, second_.reference("app:v2"), {}, itself);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("which is the destination"));
+}
+
 TEST_F(Mirrors, APlaceThatFailsIsNoted) {
   second_.put(small_image("x"), "v1");
   Access access = through({first_.host()}, second_.host());
