@@ -114,7 +114,9 @@ cosign_sign sent "$app" key
 "$XAAS" copy oci:sent:app "$at/a/app:1" --format json -q >copied.json
 assert_json copied.json "[.referrers[] | [.artifact_type, .subject, .tag]] | sort ==
   [[\"\", \"$app\", \"${app/:/-}.sig\"], [\"application/spdx+json\", \"$app\", null]]"
-"$XAAS" copy "$at/a/app:1" oci-archive:app.tar -q >/dev/null
+"$XAAS" copy "$at/a/app:1" oci-archive:app.tar >/dev/null 2>notes
+grep -q 'other tools need the tag: oci-archive:app.tar:latest' notes || fail "no note about the tag: $(cat notes)"
+expect_equal "skopeo's digest" "$(skopeo inspect oci-archive:app.tar:latest --format '{{.Digest}}')" "$app"
 "$XAAS" copy app.tar "$at/b/app:1" -q >/dev/null
 "$XAAS" copy "$at/b/app:1" oci:arrived:app -q >/dev/null
 for image in "$at/a/app:1" oci-archive:app.tar "$at/b/app:1" oci:arrived:app; do

@@ -379,7 +379,8 @@ TEST(Parse, KeysOfOneBuildSystem) {
 TEST(Parse, HostileDocuments) {
   expect_usage(parse_application(std::string(100000, '['), "x.json"), "x.json: not valid JSON");
   expect_usage(parse_application(std::string(100000, '[') + std::string(100000, ']'), "x.json"),
-               "x.json: /0/0/0");
+               "x.json: nested more than");
+  expect_usage(parse_application(std::string(400, '[') + std::string(400, ']'), "x.json"), "x.json: /0/0/0");
   expect_usage(with(R"("version": ")" + std::string(100000, 'a') + '"'),
                "x.json: /version: a string of 100000 bytes");
   expect_usage(with('"' + std::string(100000, 'a') + R"(": 1)"), "x.json: a key is a string of 100000 bytes");
