@@ -95,8 +95,8 @@ public:
         "the image");
     app.add_option(
            "--builder-id", builder_,
-           "Who builds, in the provenance: a URI (default: the workflow or runner of GitHub Actions or "
-           "GitLab CI)")
+           "URI of the builder that the provenance names (default: the workflow or runner of GitHub Actions "
+           "or GitLab CI)")
         ->type_name("URI");
     app.add_flag("--no-cache", no_cache_, "Do not use or update the cache");
     trace_.add(app);
@@ -174,10 +174,9 @@ private:
       return make_error(ErrorKind::usage,
                         "--attach-provenance: needs an image in a registry or a layout, not " + output_,
                         "--provenance FILE writes it to a file");
-    std::optional<provenance::Builder> builder =
-        provenance::builder_of_job([](const char* name) { return environment(name); });
+    std::optional<provenance::Builder> builder = provenance::builder_of_job(environment);
     if (builder_.empty() && !builder)
-      return make_error(ErrorKind::usage, "provenance says who built: --builder-id URI");
+      return make_error(ErrorKind::usage, "provenance names the builder: --builder-id URI");
     if (!builder_.empty())
       builder = provenance::Builder{builder_, builder ? builder->invocation : ""};
     if (!provenance::is_uri(builder->id))
@@ -201,7 +200,7 @@ private:
                registry::open_image(reference, target::oci_architecture(request.arch), request.access));
       if (opened->digest() != report.images[i].report.digest)
         return make_error(ErrorKind::failed,
-                          what + ": it is another image now, " + opened->digest().to_string());
+                          what + ": the tag now refers to another image, " + opened->digest().to_string());
       const oci::Descriptor subject{oci::media_type::manifest, opened->digest(), opened->manifest_size(), {}};
       XAAS_TRY(const image::ApplicationImage built, image::ApplicationImage::open(std::move(opened)));
       XAAS_TRY(const provenance::Inventory inventory, provenance::take_inventory(built).in(what));

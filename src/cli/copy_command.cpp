@@ -53,9 +53,10 @@ public:
           "the manifest was converted from Docker's format to OCI's, which changed the digest; it was " +
           copied.source.to_string() + ". Signatures and other artifacts that refer to it are not copied");
     if (to.transport == oci::Transport::archive && !copied.referrers.empty() && !common.quiet)
-      print_note("the archive also has what refers to the image, so other tools need the tag: oci-archive:" +
+      print_note("the archive also contains signatures or other artifacts, so other tools need the tag: "
+                 "oci-archive:" +
                  to.path.string() + ":" + (to.tag.empty() ? "latest" : to.tag) +
-                 ". --no-referrers leaves it behind");
+                 ". --no-referrers leaves them behind");
     Json referrers = Json::array();
     for (const oci::Referrer& each : copied.referrers) {
       Json entry = {{"digest", each.descriptor.digest.to_string()},

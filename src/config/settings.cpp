@@ -72,7 +72,7 @@ Result<void> Settings::apply_environment(const Sources& sources) {
 Result<void> Settings::take_option(const Definition& definition, const std::vector<std::string>& texts) {
   const std::string option = std::string("--") + definition.option;
   Json value = true;
-  if (definition.type == Type::list || definition.type == Type::paths)
+  if (definition.type == Type::list)
     value = texts;
   else if (!texts.empty()) {
     XAAS_TRY(value, parse_value(definition, texts.back(), option + " "));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 namespace xaas::oci {
 
@@ -305,7 +306,7 @@ Result<Publication> read_publication(const std::shared_ptr<const BlobSource>& so
 
 namespace {
 
-// Reads what refers to the documents of a publication, then what refers to that.
+// Reads the referrers of the documents of a publication, then theirs.
 class ReferrerReader {
 public:
   ReferrerReader(Publication publication, const FindReferrers& find,
@@ -338,11 +339,11 @@ public:
 
 private:
   Result<void> add(Referrer referrer, const Digest& subject) {
-    if (!known_.emplace(referrer.descriptor.digest, referrer.tag).second)
+    if (!known_.emplace(referrer.descriptor.digest, referrer.tag, subject).second)
       return {};
     if (known_.size() > referrer_limit)
       return make_error(ErrorKind::integrity, "more than " + std::to_string(referrer_limit) + " referrers");
-    // Under such a tag, what is copied would be united with signatures.
+    // A document of the image itself must not be united with signatures.
     if (!referrer.tag.empty() && content_.contains(referrer.descriptor.digest))
       return {};
     const bool manifest = is_manifest_type(referrer.descriptor.media_type);
@@ -370,8 +371,7 @@ private:
   }
 
   void skip(const Digest& subject, const std::string& why) {
-    std::string text =
-        "something that refers to " + subject.to_string() + " is not copied: " + printable(why);
+    std::string text = "a referrer of " + subject.to_string() + " is not copied: " + printable(why);
     std::replace(text.begin(), text.end(), '\n', ' ');
     skipped_(text);
   }
@@ -386,7 +386,7 @@ private:
   PublicationReader reader_;
   std::vector<Referrer> added_;
   std::map<std::string, Digest> tags_;
-  std::set<std::pair<Digest, std::string>> known_;
+  std::set<std::tuple<Digest, std::string, Digest>> known_; // each with the subject it was found for
 };
 
 } // namespace

@@ -157,7 +157,8 @@ Result<Json> united_entry(const Reference& layout, const Json& manifests, const 
     document = std::move(united.document);
   }
   if (entry.tag.ends_with(".sbom") && document.digest != entry.signatures->digest)
-    progress.note(layout.text + ": the tag " + entry.tag + " stays what it is");
+    progress.note(layout.text + ": the SBOM under the tag " + entry.tag +
+                  " is kept, and not replaced by ours");
   if (old.size() == 1 && document.digest == theirs)
     return *old.front();
   if (const fs::path file = directory / document.digest.hex();

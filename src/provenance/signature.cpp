@@ -124,7 +124,7 @@ private:
     return std::optional<std::string>();
   }
 
-  // What a list says of the type is not reliable: cosign writes that of the configuration.
+  // The type in a list is not reliable: cosign writes that of the configuration.
   Result<bool> is_good_bundle(const oci::BlobSource& source, const oci::Referrer& referrer) {
     XAAS_TRY(const std::optional<std::string> text, read(source, referrer.descriptor, oci::manifest_limit));
     const Result<std::vector<oci::Descriptor>> layers =

@@ -128,7 +128,7 @@ Result<Copied> copy_to_tree(const oci::Reference& from, const oci::Reference& to
 
 namespace {
 
-// A mirror that is being filled is not what it is filled from.
+// A copy into a mirror does not read from this mirror.
 Result<OpenedSource> open_to_copy(const oci::Reference& from, const oci::Reference& to,
                                   const std::optional<std::string>& architecture, const Access& access) {
   if (from.transport != oci::Transport::registry)

@@ -204,7 +204,7 @@ Result<OpenedSource> open_remote_source(const oci::Reference& reference, const A
       continue;
     auto source = std::make_unique<RegistrySource>(place.reference, place.access);
     const std::optional<oci::Descriptor> known = source->kept_root();
-    // What is kept does not say which of several places has the rest.
+    // A kept manifest does not tell which of several places has the layers.
     if (known && (places.size() == 1 || access.offline))
       return OpenedSource{std::move(source), *known, place};
     Result<oci::Descriptor> root = source->find_root();

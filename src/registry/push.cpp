@@ -280,7 +280,7 @@ Result<void> put_signatures(Session& session, const Place& place, const std::str
                oci::unite_signatures(tag, ours, theirs, *there->source).in(reference.text));
       if (united.document.digest == theirs.digest) {
         if (n == 0 && tag.ends_with(".sbom") && theirs.digest != ours.digest)
-          progress.note(reference.text + " stays what it is");
+          progress.note(reference.text + ": this SBOM is kept, and not replaced by ours");
         return {};
       }
       if (united.config)

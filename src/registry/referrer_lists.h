@@ -7,7 +7,7 @@
 
 namespace xaas::registry {
 
-// How often to repeat what others overwrite at the same time.
+// Attempts to write a document that others may overwrite at the same time.
 inline constexpr unsigned max_tries = 5;
 
 // After a document was sent: adds it to the list of its subject's referrers, if it names a subject, where the

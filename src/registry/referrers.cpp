@@ -28,7 +28,7 @@ Result<std::vector<oci::Referrer>> parse_list(const std::string& text, const std
   XAAS_TRY(const std::vector<JsonReader> items, manifests.items());
   std::vector<oci::Referrer> list;
   for (const JsonReader& item : items) {
-    // What is valid and not read here (another digest algorithm), or not valid, is in nobody's way.
+    // Skips entries with another digest algorithm, and malformed ones, so that they hide no others.
     if (Result<oci::Referrer> referrer = oci::parse_referrer(item))
       list.push_back(*std::move(referrer));
   }

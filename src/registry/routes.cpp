@@ -327,7 +327,7 @@ Result<std::vector<Route>> Routes::to_read(const oci::Reference& image) const {
   const std::string name = name_of(image);
   std::vector<Route> routes;
   std::optional<Error> refused;
-  // What a table says of the place counts, too.
+  // The table of the place itself counts, too.
   const auto add = [&](oci::Reference reference, bool insecure) {
     const Registry* const there = find(reference).registry;
     if (there && there->blocked)

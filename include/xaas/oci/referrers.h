@@ -35,8 +35,8 @@ inline constexpr const char* empty_config = "{}"; // the content of an artifact'
 struct Referrer {
   std::string type; // of the artifact
   Descriptor descriptor;
-  Digest subject;  // what it refers to
-  std::string tag; // by which it refers; empty if its manifest names the subject
+  Digest subject;  // of the document that it refers to
+  std::string tag; // through which it refers; empty if its manifest names the subject
 };
 
 // The tag made from a digest: `sha256-<hex>` and a suffix. Without a suffix it lists the subject's referrers
@@ -48,7 +48,7 @@ std::optional<Digest> digest_in_tag(const std::string& tag);
 
 // The subject that a document names, with its descriptor as lists of referrers have it; nothing if it names
 // none, or one by another digest than SHA-256. The type is that of the artifact, else that of its
-// configuration; an index may have none. A text that is no JSON is an integrity error.
+// configuration; an index may have none. Text that is not JSON is an integrity error.
 Result<std::optional<Referrer>> as_referrer(const std::string& media_type, const std::string& text);
 
 // An entry of an index that lists referrers, to and from JSON.
@@ -59,19 +59,19 @@ Result<Referrer> parse_referrer(const JsonReader& reader);
 // write_image(). Returns the digest of its manifest. Anything but a layout is a usage error.
 Result<Digest> attach(const Reference& layout, const Artifact& artifact);
 
-// Finds what refers to a document; with `tagged` also by tags. May repeat itself.
+// Finds the referrers of a document; with `tagged` also those that refer through tags. May repeat itself.
 using FindReferrers = std::function<Result<std::vector<Referrer>>(const Digest& subject, bool tagged)>;
 
-// Told to users: what may refer to an image and is not looked at, with the reason.
+// Called with a line for users about a possible referrer that is not read or copied, with the reason.
 using OnSkipped = std::function<void(const std::string& text)>;
 
 // For a layout or an archive. Entries that cannot be read are skipped.
 Result<FindReferrers> stored_referrers(const Reference& reference, const OnSkipped& skipped);
 
-// Adds what refers to the documents of a publication, and what refers to that, to it. Returns what was added,
-// each once. The root stays the root. Skips what names another subject than it was found for, and what is
-// neither a manifest nor an index; `skipped` gets a line for each of the latter. An integrity error for more
-// than a thousand.
+// Adds the referrers of the documents of a publication, and their own referrers, to it. Returns the added
+// ones, each once. The root stays the root. A referrer that names another subject than it was found for is
+// skipped, and so is one that is neither a manifest nor an index, with a line to `skipped`. An integrity
+// error for more than a thousand.
 Result<std::vector<Referrer>> add_referrers(Publication& publication, const FindReferrers& find,
                                             const std::shared_ptr<const BlobSource>& source,
                                             const Reference& reference, const OnSkipped& skipped);

@@ -1,7 +1,7 @@
 // How an IR image or a source image was built, as an in-toto statement with SLSA provenance. Sources:
 // in-toto/attestation, spec/v1/statement.md and resource_descriptor.md; slsa.dev/spec/v1.0/provenance.
 //
-// The statement is a function of the image and of who built it: it has no times, and repeating the build
+// The statement is a function of the image and of the builder: it has no times, and repeating the build
 // gives the same bytes.
 #pragma once
 
@@ -17,9 +17,9 @@ namespace xaas::provenance {
 
 inline constexpr const char* statement_media_type = "application/vnd.in-toto+json";
 
-// Who ran the build.
+// The system that ran the build.
 struct Builder {
-  std::string id;         // a URI, which says whom a reader has to trust
+  std::string id;         // a URI; readers have to trust this system
   std::string invocation; // a URI of this run; empty: unknown
 };
 

@@ -103,7 +103,7 @@ struct CopyOptions {
   std::optional<std::string> architecture; // OCI name: of an index only its first image
   std::string own_architecture;            // for a file tree, if `architecture` is absent
   oci::Chooser chooser = {};               // for a file tree, of several images
-  bool referrers = true;                   // also what refers to the copied documents (oci/referrers.h)
+  bool referrers = true;                   // also the referrers of the copied documents (oci/referrers.h)
 };
 
 // Copies an image of any type, including everything that an index lists. Digests stay the same unless

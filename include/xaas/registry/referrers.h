@@ -16,8 +16,8 @@ namespace xaas::registry {
 // again changes nothing. An archive or a directory is a usage error.
 Result<Digest> attach(const oci::Reference& image, const oci::Artifact& artifact, const Access& access);
 
-// What refers to the manifest `subject`; an empty type means any. An empty list is not an error. Skips what
-// cannot be read. Here and below, an image in a registry is named by its place (OpenedSource::place).
+// The referrers of the manifest `subject`; an empty type means any. An empty list is not an error. Unreadable
+// entries are skipped. Here and below, an image in a registry is named by its place (OpenedSource::place).
 Result<std::vector<oci::Referrer>> referrers(const oci::Reference& image, const Digest& subject,
                                              const std::string& type, const Access& access);
 

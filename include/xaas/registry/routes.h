@@ -28,14 +28,13 @@ public:
   // Reads one file and drop-in files after it. The file is that of $CONTAINERS_REGISTRIES_CONF, else the
   // user's
   // (~/.config/containers/registries.conf), else the system's. The drop-in files are the system's, unless the
-  // user's file is used, then the user's. Missing files say nothing, except one that the variable names
-  // (not_found). A malformed file is a usage error that names file and line; what cannot be read is a storage
+  // user's file is used, then the user's. A missing file is no error, unless the variable names it
+  // (not_found). A malformed file is a usage error that names file and line; an unreadable one a storage
   // error.
   static Result<Routes> load(const std::function<std::string(const char* name)>& environment,
                              const fs::path& system = "/etc/containers");
 
-  // Reads the text of one file over what is there: a table with the same prefix replaces that of an older
-  // file.
+  // Adds the tables of one file. A table replaces one with the same prefix from an earlier file.
   Result<void> add(const std::string& text, const std::string& file);
 
   // The places to read an image from, at least one, without blocked ones. If all are blocked, denied.

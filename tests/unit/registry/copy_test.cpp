@@ -294,6 +294,15 @@ TEST_F(CopyReferrers, WhatIsListedFalselyIsLeftOut) {
   EXPECT_THAT(failed.error().message, ::testing::HasSubstr(digest_of("nothing").to_string()));
 }
 
+// A list that names an artifact for the wrong subject does not hide it from the right one.
+TEST_F(CopyReferrers, AFalseListHidesNothing) {
+  Json list = Json::parse(fake.manifests.at(tag()).second);
+  const Json about_sbom = Json::parse(fake.manifests.at(oci::digest_tag(sbom_.digest)).second);
+  list["manifests"].push_back(about_sbom["manifests"][0]);
+  fake.put_manifest(tag(), oci::media_type::index, list.dump());
+  EXPECT_EQ(copied(fake.reference("app:v1"), layout("a")).referrers.size(), 3u);
+}
+
 TEST_F(CopyReferrers, ADamagedEntryOfALayoutIsNamed) {
   copied(fake.reference("app:v1"), layout("a"));
   const fs::path blobs = directory_.path() / "a" / "blobs" / "sha256";
