@@ -15,7 +15,7 @@ tests=(
   skopeo docker-registry umoci podman buildah runc squashfs-tools bubblewrap charliecloud curl openssl perl python3-yaml jq xxd patchelf binutils gdb xz-utils zstd util-linux procps
   nasm qemu-user libc6-dev-arm64-cross libstdc++-12-dev-arm64-cross mmdebstrap autoconf automake libtool meson dpkg-dev
   clang-format-22 clang-tidy-22 shellcheck python3-jsonschema libsimde-dev libdivsufsort-dev
-  flang-22 gfortran mpich libmpich-dev liboffload-22-dev zsh fish mandoc clang-tools-22 libclang-rt-22-dev rocm-device-libs libamdhip64-dev
+  flang-22 gfortran mpich libmpich-dev liboffload-22-dev zsh fish mandoc clang-tools-22 lmod libclang-rt-22-dev rocm-device-libs libamdhip64-dev
 )
 
 packages=("${build[@]}")

@@ -93,6 +93,14 @@ const std::vector<CommandEntry>& commands() {
        "srun --mpi=pmi2 -n 64 xaas run oci:./solver:here --mpi host\n"
        "xaas run oci:./solver:here --print --launcher srun --ranks 64",
        make_run_command},
+      {"install", "Install an image as programs and module files below a prefix",
+       "xaas install oci:./solver:here --prefix /apps/solver/1.2\n"
+       "xaas install docker://registry.example.org/solver:site --prefix /apps/solver/1.2 --modules "
+       "/apps/modulefiles\n"
+       "xaas install oci:./solver:here --prefix /apps/solver/1.2 --replace",
+       make_install_command},
+      {"uninstall", "Remove what `xaas install` wrote", "xaas uninstall /apps/solver/1.2",
+       make_uninstall_command},
       {"merge", "Merge IR images that were built separately into one",
        "xaas merge oci:./job-1:ir oci:./job-2:ir -o oci:./solver:ir\n"
        "xaas merge docker://registry.example.org/solver:{v2,v3,v4} -o "

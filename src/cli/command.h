@@ -70,6 +70,8 @@ std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_config_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_run_command();
+std::unique_ptr<Command> make_install_command();
+std::unique_ptr<Command> make_uninstall_command();
 std::unique_ptr<Command> make_merge_command();
 std::unique_ptr<Command> make_manual_command();
 

@@ -1,6 +1,7 @@
 #include "caches.h"
 #include "images.h"
 #include "registry_options.h"
+#include "run_options.h"
 #include "settings.h"
 
 #include <xaas/base/process.h>
@@ -125,27 +126,14 @@ private:
         return make_error(ErrorKind::usage, "--env " + text + ": not K=V");
       request.environment[text.substr(0, equals)] = text.substr(equals + 1);
     }
-    // A site has nodes of several kinds.
-    for (const std::string& text : settings().binds()) {
-      Result<run::Bind> bind = run::parse_bind(text);
-      if (!bind && bind.error().kind != ErrorKind::not_found)
-        return std::move(bind).error().in(settings().at("binds").where);
-      if (!bind)
-        continue;
-      bind->optional = true;
-      request.binds.push_back(*std::move(bind));
-    }
-    for (const std::string& text : binds_) {
-      XAAS_TRY(run::Bind bind, run::parse_bind(text));
-      request.binds.push_back(std::move(bind));
-    }
+    XAAS_TRY(request.binds, parse_binds(binds_));
     if (!directory_.empty() && directory_.front() != '/')
       return make_error(ErrorKind::usage, "--workdir " + directory_ + ": not an absolute path");
     request.directory = directory_;
     request.runtimes = settings().runtimes();
     request.runtime_options = runtime_options_;
-    request.mpi = mpi_ == "host" ? run::Mpi::host : mpi_ == "image" ? run::Mpi::image : run::Mpi::automatic;
-    XAAS_CHECK(add_host(request));
+    request.mpi = parse_mpi(mpi_);
+    XAAS_TRY(request.host, parse_host(host_, request.mpi));
     request.assume_launcher = !launcher_.empty();
     request.gpus = !no_gpu_;
     request.check = !no_check_;
@@ -153,30 +141,6 @@ private:
     request.trees = cache_directory() / trees_name;
     request.access = registry_.read(request.image.transport == oci::Transport::registry, progress);
     return request;
-  }
-
-  // `none` and `mpi` decide about MPI as well, unless --mpi does.
-  Result<void> add_host(run::Request& request) const {
-    if (host_ == "auto")
-      return {};
-    request.host.emplace();
-    const std::vector<std::string> names = host_ == "none" ? std::vector<std::string>() : split(host_, ',');
-    if (names.empty() && request.mpi == run::Mpi::automatic)
-      request.mpi = run::Mpi::image;
-    for (const std::string& name : names) {
-      if (!spec::is_library_name(name) || name == "auto" || name == "none")
-        return make_error(ErrorKind::usage,
-                          "--host " + host_ + ": \"" + name + "\" is not the name of a library",
-                          "auto, none, or names such as fftw3, libfftw3.so.3 or mpi");
-      if (name != "mpi") {
-        request.host->push_back(name);
-        continue;
-      }
-      if (request.mpi == run::Mpi::image)
-        return make_error(ErrorKind::usage, "--host mpi contradicts --mpi image");
-      request.mpi = run::Mpi::host;
-    }
-    return {};
   }
 
   Result<void> print_plan(const run::Request& request, const run::Plan& plan, const run::Host& host) const {

@@ -1,8 +1,7 @@
-#include "target_tree.h"
-
 #include "target_files.h"
 
 #include <xaas/base/text.h>
+#include <xaas/deploy/target_tree.h>
 #include <xaas/image/application_image.h>
 #include <xaas/image/targets.h>
 #include <xaas/launcher/launcher.h>

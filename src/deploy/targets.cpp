@@ -2,10 +2,10 @@
 // temporary layout.
 #include "reuse.h"
 #include "sbom.h"
-#include "target_tree.h"
 
 #include <xaas/base/stopwatch.h>
 #include <xaas/deploy/deploy.h>
+#include <xaas/deploy/target_tree.h>
 #include <xaas/image/deployed.h>
 #include <xaas/image/targets.h>
 #include <xaas/launcher/launcher.h>

@@ -78,6 +78,26 @@ Result<Digest> write_index(const oci::Reference& reference, const std::vector<oc
   return write_publication(reference, oci::publication_of(images), access, progress);
 }
 
+Result<void> write_tree(const oci::Image& image, const oci::Reference& to, Progress& progress) {
+  uint64_t bytes = 0;
+  for (const oci::Descriptor& blob : image.manifest().layers)
+    bytes += blob.size;
+  // Unpacked layers are at least this large. The tree for a squashfs file is a temporary file first.
+  std::vector<SpaceNeed> needs = {{"the file tree", to.path, bytes}};
+  if (to.transport == oci::Transport::squashfs)
+    needs.push_back({"temporary files", temporary_root(), bytes});
+  XAAS_CHECK(oci::in_operation(check_space(needs), "writing", to.text));
+  progress.start_bytes("reading " + image.reference().text, bytes);
+  XAAS_TRY(const oci::Layers layers, oci::open_layers(image, progress));
+  progress.start("writing " + to.text, 0);
+  const std::string description =
+      oci::describe_tree(image.digest(), image.config(), image.manifest().annotations);
+  XAAS_CHECK(oci::in_operation(oci::write_tree(to, layers, time_of(image.config().created), description),
+                               "writing", to.text));
+  progress.finish();
+  return {};
+}
+
 Result<void> check_writable(const oci::Reference& reference, const Access& access) {
   if (reference.transport != oci::Transport::registry)
     return oci::check_writable(reference);
@@ -108,19 +128,7 @@ Result<Copied> copy_to_tree(const oci::Reference& from, const oci::Reference& to
   Copied copied{.digest = image->digest(), .source = image->digest(), .blobs = blobs.size()};
   for (const oci::Descriptor& blob : blobs)
     copied.bytes += blob.size;
-  // Unpacked layers are at least this large. The tree for a squashfs file is a temporary file first.
-  std::vector<SpaceNeed> needs = {{"the file tree", to.path, copied.bytes}};
-  if (to.transport == oci::Transport::squashfs)
-    needs.push_back({"temporary files", temporary_root(), copied.bytes});
-  XAAS_CHECK(oci::in_operation(check_space(needs), "writing", to.text));
-  progress.start_bytes("reading " + from.text, copied.bytes);
-  XAAS_TRY(const oci::Layers layers, oci::open_layers(*image, progress));
-  progress.start("writing " + to.text, 0);
-  const std::string description =
-      oci::describe_tree(image->digest(), image->config(), image->manifest().annotations);
-  XAAS_CHECK(oci::in_operation(oci::write_tree(to, layers, time_of(image->config().created), description),
-                               "writing", to.text));
-  progress.finish();
+  XAAS_CHECK(write_tree(*image, to, progress));
   return copied;
 }
 

@@ -60,6 +60,8 @@ Invocation bwrap(const Found& found, const Program& program, const Arguments& op
                  const std::map<std::string, std::string>& host) {
   Arguments arguments = {found.program};
   append(arguments, options);
+  if (program.inherits) // nobody stays with bwrap to pass signals on
+    arguments.emplace_back("--die-with-parent");
   append(arguments, {"--ro-bind", program.tree, "/"});
   for (const Bind& bind : program.binds) {
     const char* const how = bind.read_only               ? "--ro-bind"
@@ -115,7 +117,9 @@ Invocation apptainer(const Found& found, const Program& program, const Arguments
                      const std::map<std::string, std::string>& host) {
   Arguments arguments = {found.program, "exec"};
   append(arguments, options);
-  append(arguments, {"--cleanenv", "--no-mount", "home,cwd"});
+  if (!program.inherits)
+    arguments.emplace_back("--cleanenv");
+  append(arguments, {"--no-mount", "home,cwd"});
   for (const runtimes::GpuKind* gpu : program.gpus)
     if (!gpu->apptainer.empty())
       arguments.push_back(gpu->apptainer);

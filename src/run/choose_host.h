@@ -16,14 +16,6 @@ struct HostQuestion {
   bool wants_abi = false;                            // of the image's MPI, whatever is chosen
 };
 
-struct HostAnswer {
-  std::string mpi_abi; // of the image's MPI, if it was looked for
-  bool mpi = false;    // the host's is used
-  std::vector<HostChoice> choices;
-  std::vector<Bind> binds;
-  std::vector<std::string> notes; // for users
-};
-
 // True if there is anything to choose or to find out.
 bool asks(const HostQuestion& question);
 

@@ -20,9 +20,6 @@
 
 namespace xaas::run {
 
-// Where libraries of the host are bound.
-inline constexpr const char* host_libraries = "/.xaas/host";
-
 // A set of the image's libraries that are replaced together.
 struct Replaced {
   std::string what; // "mpi", "fftw3"

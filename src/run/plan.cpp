@@ -371,20 +371,6 @@ private:
     }
   }
 
-  // The program that a launcher of a file tree for several targets starts, for the weakest target that has
-  // it. All of them need the same libraries, up to their configurations.
-  std::string behind_launcher(const std::string& path) const {
-    const auto targets = annotations_.find(image::annotation::targets);
-    if (targets != annotations_.end())
-      for (const std::string& name : split(targets->second, ',')) {
-        const std::string own = std::string("/") + launcher::targets_directory + "/" + name +
-                                find_in_tree(program_.tree, path).inside;
-        if (!name.empty() && find_in_tree(program_.tree, own).type == fs::file_type::regular)
-          return own;
-      }
-    return path;
-  }
-
   // Decides about MPI and the other libraries of the host.
   Result<void> choose_libraries(const std::string& path) {
     const HostQuestion question{request_.mpi,
@@ -400,7 +386,7 @@ private:
                          split(variable_of(program_.environment, "LD_LIBRARY_PATH"), ':'), false);
     const loader::Library* program = nullptr;
     if (!bind_of(find_in_tree(program_.tree, path).inside)) {
-      XAAS_TRY(program, image.read(behind_launcher(path)));
+      XAAS_TRY(program, image.read(behind_launcher(program_.tree, annotations_, path)));
     }
     XAAS_TRY(HostAnswer answer, choose_host(question, image, program));
     plan_.mpi_abi = answer.mpi_abi;
@@ -503,6 +489,20 @@ private:
 };
 
 } // namespace
+
+// All targets need the same libraries, up to their configurations.
+std::string behind_launcher(const fs::path& tree, const std::map<std::string, std::string>& annotations,
+                            const std::string& path) {
+  const auto targets = annotations.find(image::annotation::targets);
+  if (targets != annotations.end())
+    for (const std::string& name : split(targets->second, ',')) {
+      const std::string own =
+          std::string("/") + launcher::targets_directory + "/" + name + find_in_tree(tree, path).inside;
+      if (!name.empty() && find_in_tree(tree, own).type == fs::file_type::regular)
+        return own;
+    }
+  return path;
+}
 
 Host this_host() {
   Host host;

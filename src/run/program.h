@@ -15,7 +15,8 @@ struct Program {
   fs::path tree;
   std::vector<Bind> binds;                        // in this order; destinations have no links and exist
   std::string directory;                          // the working directory
-  std::map<std::string, std::string> environment; // complete
+  std::map<std::string, std::string> environment; // complete, unless `inherits`
+  bool inherits = false; // the program also gets the variables with which the runtime is started
   std::vector<const runtimes::GpuKind*> gpus;
   std::vector<std::string> devices; // files of /dev, for a runtime that makes its own /dev
   unsigned descriptors = 0;         // open files that it needs besides the standard three

@@ -153,7 +153,7 @@ struct IndexReport {
 // first, because clients that know no more than the architecture take the first; each has the annotations
 // `dev.xaas.cpu`, `dev.xaas.features`, `dev.xaas.gpu` and `dev.xaas.gpu.code`, and on x86-64, except for the
 // first, the level as `variant`. Targets with the same image are one entry. A file tree gets the files of
-// all, and programs that choose among them when they start (src/deploy/target_tree.h). Usage errors: `sbom`;
+// all, and programs that choose among them when they start (target_tree.h). Usage errors: `sbom`;
 // targets with the same CPU and device code, and different images; for a file tree what target_tree.h lists.
 Result<IndexReport> deploy_index(const std::vector<Request>& requests, Progress& progress = no_progress());
 

@@ -84,6 +84,10 @@ Result<Digest> write_publication(const oci::Reference& reference, const oci::Pub
 Result<Digest> write_image(const oci::Reference& reference, const oci::NewImage& image, const Access& access,
                            Progress& progress = no_progress());
 
+// Writes the tree of an opened image (`rootfs:`, `squashfs:`).
+Result<void> write_tree(const oci::Image& image, const oci::Reference& to,
+                        Progress& progress = no_progress());
+
 // Writes an index of images for several architectures, except as a file tree.
 Result<Digest> write_index(const oci::Reference& reference, const std::vector<oci::NewImage>& images,
                            const Access& access, Progress& progress = no_progress());

@@ -43,6 +43,16 @@ struct Bind {
   bool operator==(const Bind&) const = default;
 };
 
+struct HostAnswer {
+  std::string mpi_abi; // of the image's MPI, if it was looked for
+  bool mpi = false;    // the host's is used
+  std::vector<HostChoice> choices;
+  std::vector<Bind> binds;        // below host_libraries
+  std::vector<std::string> notes; // for users
+};
+// Where programs see libraries of the host.
+inline constexpr const char* host_libraries = "/.xaas/host";
+
 // Parses SRC[:DST[:ro|rw]]. A relative SRC is below the current directory. not_found if SRC does not exist.
 Result<Bind> parse_bind(const std::string& text);
 
@@ -104,6 +114,37 @@ struct Plan {
 // runtime, or a tree or image without a command; not_found for the program or the source of a bind; storage
 // if the tree cannot be made.
 Result<Plan> prepare(const Request& request, const Host& host, Progress& progress = no_progress());
+
+// A program of a tree that scripts start, now and later, without xaas.
+struct ScriptRequest {
+  fs::path tree;                                // of this image
+  const oci::Image* image = nullptr;            // its configuration and annotations are read
+  std::string program;                          // its path in the tree
+  std::vector<Bind> binds;                      // for a container
+  std::vector<std::string> runtimes;            // as Request::runtimes
+  std::vector<std::string> runtime_options;     // as Request::runtime_options
+  Mpi mpi = Mpi::automatic;                     // automatic decides as if a launcher started the program
+  std::optional<std::vector<std::string>> host; // as Request::host
+};
+
+// Which libraries of the host the program loads. Errors as prepare().
+Result<HostAnswer> choose_libraries(const ScriptRequest& request, const Host& host);
+
+// The program's file; of a launcher, that of the weakest target that has it.
+std::string behind_launcher(const fs::path& tree, const std::map<std::string, std::string>& annotations,
+                            const std::string& path);
+
+// The lines of a shell script that start the program in a container, with the arguments and the variables of
+// the script, in its directory, which is the value of the shell's variable `here`. The program sees the
+// machine's files that every program sees, the binds, libraries, and the GPUs of this machine. The mount
+// points are made in the tree; the script names it `place`. Errors as prepare(); podman and enroot cannot be
+// used, because they do not pass all variables on.
+struct ScriptLines {
+  std::string runtime;
+  std::vector<std::string> lines;
+};
+Result<ScriptLines> script_lines(const ScriptRequest& request, const HostAnswer& libraries, const Host& host,
+                                 const fs::path& place);
 
 // The names of all runtimes, in the built-in order, and of all launchers.
 std::vector<std::string> runtime_choices();

@@ -83,6 +83,15 @@ for runtime in bwrap charliecloud; do
   done
 done
 
+# Installed: the decision is made once, and no container stands between the ranks.
+for whose in host image; do
+  want=$second
+  [ $whose = host ] || want=$version
+  LD_LIBRARY_PATH=$other "$XAAS" install oci:app:here --prefix "$PWD/apps/$whose" --mpi $whose --container never --format json -q >install.json
+  assert_json install.json '.runtime == null and .mpi == {abi: "mpich-12", from: "'$whose'"}'
+  expect_equal "two ranks, installed, $whose" "$(retried env -u LD_LIBRARY_PATH "$mpirun" -n 2 "apps/$whose/bin/which")" "$want, 3 of 2"
+done
+
 # The decision and its report.
 LD_LIBRARY_PATH=$other "$XAAS" run --runtime bwrap oci:app:here --mpi host --print --format json -q >plan.json
 assert_json plan.json '.mpi == {abi: "mpich-12", from: "host"} and (.notes[0] | contains("'"$other"'"))'

@@ -1,0 +1,166 @@
+// Programs of a tree that scripts start. Nothing of this process's environment or directory may enter a
+// script, which runs for other users, on other nodes, and next year.
+#include "adapters.h"
+#include "choose.h"
+#include "choose_host.h"
+#include "gpus.h"
+
+#include <xaas/base/text.h>
+#include <xaas/loader/directories.h>
+#include <xaas/runtimes/tree_paths.h>
+#include <xaas/target/cpu.h>
+
+#include <algorithm>
+
+namespace xaas::run {
+
+namespace {
+
+// Stands for the script's directory until the line is quoted. No path has this character.
+constexpr const char* here = "\n";
+
+std::vector<std::string> library_path_of(const std::map<std::string, std::string>& environment) {
+  const auto found = environment.find("LD_LIBRARY_PATH");
+  return found == environment.end() ? std::vector<std::string>() : split(found->second, ':');
+}
+
+// The variables that an image sets.
+std::map<std::string, std::string> variables_of(const oci::ImageConfig& config) {
+  std::map<std::string, std::string> variables;
+  for (const std::string& entry : config.env)
+    if (const size_t equals = entry.find('='); equals != std::string::npos && equals > 0)
+      variables[entry.substr(0, equals)] = entry.substr(equals + 1);
+  return variables;
+}
+
+// The runtimes that pass all variables of their caller on.
+Result<std::vector<std::string>> usable(const std::vector<std::string>& wanted) {
+  std::vector<std::string> names;
+  for (const std::string& name : wanted.empty() ? runtime_choices() : wanted)
+    if (name != "podman" && name != "enroot")
+      names.push_back(name);
+  if (names.empty())
+    return make_error(ErrorKind::usage,
+                      join(wanted, ", ") + ": cannot be used by scripts, because not all variables of the "
+                                           "script's caller reach the program",
+                      "name apptainer, charliecloud or bwrap");
+  return names;
+}
+
+Result<void> add_binds(Program& program, const std::vector<Bind>& binds) {
+  std::error_code code;
+  for (const Bind& bind : binds) {
+    Result<std::string> made =
+        runtimes::make_mount_point(program.tree, bind.destination, fs::is_directory(bind.source, code));
+    if (!made && bind.optional)
+      continue;
+    if (!made)
+      return std::move(made).error();
+    program.binds.push_back(bind);
+    program.binds.back().destination = *std::move(made);
+  }
+  return {};
+}
+
+std::vector<Bind> binds_of_machine(const fs::path& tree) {
+  std::vector<Bind> binds;
+  std::error_code code;
+  for (const runtimes::HostBind& bind : runtimes::Knowledge::get().binds) {
+    const TreePlace place = find_in_tree(tree, bind.path);
+    const bool directory = fs::is_directory(bind.path, code);
+    if (fs::exists(bind.path, code) &&
+        (place.type == fs::file_type::not_found || (place.type == fs::file_type::directory) == directory))
+      binds.push_back({bind.path, bind.path, bind.read_only, false, bind.optional});
+  }
+  return binds;
+}
+
+// Takes away what belongs to the host's shell and libraries. The runtime itself needs PATH.
+std::vector<std::string> lines_that_withhold() {
+  const std::vector<std::string> kept = {"PATH", "PWD",   "OLDPWD", "SHLVL",
+                                         "_",    "SHELL", "XAAS_*", "BASH_FUNC_*"};
+  std::vector<std::string> names, prefixes;
+  for (const std::string& name : runtimes::Knowledge::get().withheld)
+    if (std::find(kept.begin(), kept.end(), name) == kept.end())
+      (name.ends_with("*") ? prefixes : names).push_back(name.substr(0, name.find('*')));
+  return {"unset " + join(names, " "),
+          R"(unset $(env | sed -n 's/^\(\()" + join(prefixes, R"(\|)") + R"(\)[A-Za-z0-9_]*\)=.*/\1/p'))"};
+}
+
+// Ends a script whose directory the container does not see.
+std::vector<std::string> lines_that_check(const Program& program) {
+  std::vector<std::string> patterns, seen;
+  std::error_code code;
+  for (const Bind& bind : program.binds)
+    if (bind.source == bind.destination && fs::is_directory(bind.source, code)) {
+      patterns.push_back(shell_text({bind.destination + "/"}) + "*");
+      seen.push_back(bind.destination);
+    }
+  return {"here=$(pwd -P)",
+          "case \"$here/\" in",
+          join(patterns, " | ") + ") ;;",
+          "*)",
+          "  echo \"$0: the container does not see the directory $here, only\" " +
+              shell_text({join(seen, ", ")}) + " >&2",
+          "  exit 126",
+          "  ;;",
+          "esac"};
+}
+
+std::string shell_words(const std::vector<std::string>& arguments) {
+  std::string line;
+  for (const std::string& argument : arguments)
+    line += (line.empty() ? "" : " ") + (argument == here ? "\"$here\"" : shell_text({argument}));
+  return line;
+}
+
+} // namespace
+
+Result<HostAnswer> choose_libraries(const ScriptRequest& request, const Host& host) {
+  XAAS_TRY(const std::vector<image::PreferredOfHost> preferred, image::preferred_of_host(*request.image));
+  const HostQuestion question{request.mpi, true, request.host, preferred, library_path_of(host.environment),
+                              true};
+  if (!asks(question))
+    return HostAnswer{};
+  loader::Loader image(request.tree, target::host_arch(),
+                       library_path_of(variables_of(request.image->config())), false);
+  XAAS_TRY(const loader::Library* const program,
+           image.read(behind_launcher(request.tree, request.image->manifest().annotations, request.program)));
+  return choose_host(question, image, program);
+}
+
+Result<ScriptLines> script_lines(const ScriptRequest& request, const HostAnswer& libraries, const Host& host,
+                                 const fs::path& place) {
+  Program program;
+  program.tree = request.tree;
+  program.inherits = true;
+  program.directory = here;
+  program.command = {request.program};
+  program.environment = variables_of(request.image->config());
+  program.environment.try_emplace("PATH", runtimes::Knowledge::get().path);
+  XAAS_CHECK(add_binds(program, binds_of_machine(request.tree)));
+  const HostGpus gpus = find_gpus(host.root, loader::directories_of("/", target::host_arch()).all());
+  program.gpus = gpus.kinds;
+  program.devices = gpus.devices;
+  for (const std::vector<Bind>* binds : {&request.binds, &gpus.libraries, &gpus.files, &libraries.binds})
+    XAAS_CHECK(add_binds(program, *binds));
+  if (!gpus.libraries.empty() || !libraries.binds.empty()) {
+    std::string& path = program.environment["LD_LIBRARY_PATH"];
+    path = path.empty() ? host_libraries : std::string(host_libraries) + ":" + path;
+  }
+  XAAS_TRY(const std::vector<std::string> names, usable(request.runtimes));
+  XAAS_TRY(const Found found, choose_runtime(names, program));
+  program.tree = place;
+  const Invocation invocation = invocation_of(found, program, request.runtime_options, {});
+  ScriptLines script;
+  script.runtime = found.runtime->name;
+  for (const std::vector<std::string>& lines : {lines_that_withhold(), lines_that_check(program)})
+    script.lines.insert(script.lines.end(), lines.begin(), lines.end());
+  for (const auto& [name, value] : invocation.environment) // the runtime's own way to set variables
+    if (name != "USER")
+      script.lines.push_back("export " + name + "=" + shell_text({value}));
+  script.lines.push_back("exec " + shell_words(invocation.arguments) + " \"$@\"");
+  return script;
+}
+
+} // namespace xaas::run
