@@ -99,10 +99,7 @@ Result<void> Binaries::add(const File& file, const NamedPaths& names) {
   if (elf && loader::is_of_c_library(fs::path(file.path).filename().string()))
     return {};
   if (script) {
-    if (const size_t end = content.find('\n'); end != std::string::npos)
-      if (const std::string rest = names.in(std::string_view(content).substr(end)); !rest.empty())
-        doubtful_.push_back({"/" + file.path, "names " + printable(rest) + " of the image"});
-    add_script(file.path, content);
+    add_script(file.path, content, names);
     return {};
   }
   XAAS_TRY(const loader::Dynamic dynamic, loader::read_dynamic_in_worker("/" + file.path, content));
@@ -173,40 +170,49 @@ void Binaries::add_library(const std::string& path, const loader::Dynamic& dynam
 }
 
 // execve(2): the interpreter and at most one argument; before Linux 5.1, at most 127 characters.
-void Binaries::add_script(const std::string& path, const std::string& content) {
+void Binaries::add_script(const std::string& path, const std::string& content, const NamedPaths& names) {
   constexpr size_t longest_line = 127;
-  std::string line = trim(content.substr(2, std::min(content.find('\n'), content.size()) - 2));
+  const size_t end = std::min(content.find('\n'), content.size());
+  const std::string line = trim(content.substr(2, end - 2));
   const size_t blank = line.find_first_of(" \t");
   std::string interpreter = line.substr(0, blank);
   std::string argument = blank == std::string::npos ? "" : trim(line.substr(blank));
-  if (fs::path(interpreter).filename() == "env" && !argument.empty() &&
-      argument.find_first_of(" \t=-") == std::string::npos) {
-    const fs::path plain = argument;
-    for (const std::string& directory :
-         split(variable_of(tree_.environment, "PATH").empty() ? runtimes::Knowledge::get().path
-                                                              : variable_of(tree_.environment, "PATH"),
-               ':'))
-      if (find_in_tree(tree_.tree, directory + "/" + plain.string()).type == fs::file_type::regular) {
-        interpreter = directory + "/" + plain.string();
-        argument.clear();
-        break;
-      }
-  }
-  if (find_in_tree(tree_.tree, interpreter).type != fs::file_type::regular) {
-    if (access(interpreter.c_str(), X_OK) != 0)
-      impossible_.push_back({"/" + path, "is a script for " + printable(interpreter) +
-                                             ", which neither the image nor this machine has"});
-    return;
-  }
+  if (fs::path(interpreter).filename() == "env" && argument.find_first_of(" \t=-/") == std::string::npos)
+    if (const std::string found = find_program(argument); !found.empty()) {
+      interpreter = found;
+      argument.clear();
+    }
   Change change{.file = path};
-  // By the name that the script uses: python3 looks for its modules by it.
-  change.first_line = "#!" + tree_.place.string() + interpreter + (argument.empty() ? "" : " " + argument);
-  if (change.first_line.size() > longest_line)
-    impossible_.push_back({"/" + path, "would begin with a line of " +
-                                           std::to_string(change.first_line.size()) +
-                                           " characters, more than some kernels read"});
-  else
+  std::string first_line = content.substr(0, end);
+  if (find_in_tree(tree_.tree, interpreter).type == fs::file_type::regular) {
+    // By the name that the script uses: Python looks for its modules beside it.
+    first_line = "#!" + tree_.place.string() + interpreter + (argument.empty() ? "" : " " + argument);
+    if (first_line.size() > longest_line)
+      impossible_.push_back({"/" + path, "would begin with a line of " + std::to_string(first_line.size()) +
+                                             " characters, more than some kernels read"});
+  } else if (access(interpreter.c_str(), X_OK) != 0) {
+    impossible_.push_back({"/" + path, "is a script for " + printable(interpreter) +
+                                           ", which neither the image nor this machine has"});
+  }
+  const std::string_view rest = std::string_view(content).substr(end);
+  const bool text = rest.find('\0') == std::string_view::npos; // else an archive follows, with positions in it
+  if (const std::string named = text ? "" : names.in(rest); !named.empty())
+    doubtful_.push_back({"/" + path, "names " + printable(named) + " of the image"});
+  change.text = first_line + (text ? names.below(tree_.place, rest) : std::string(rest));
+  if (change.text != content)
     changes_.push_back(std::move(change));
+}
+
+// Its path in the image; empty: it has none on its PATH.
+std::string Binaries::find_program(const std::string& name) const {
+  std::string path = variable_of(tree_.environment, "PATH");
+  if (path.empty())
+    path = runtimes::Knowledge::get().path;
+  for (const std::string& directory : split(path, ':'))
+    if (!name.empty() && directory.starts_with("/") &&
+        find_in_tree(tree_.tree, directory + "/" + name).type == fs::file_type::regular)
+      return directory + "/" + name;
+  return {};
 }
 
 Result<void> Binaries::apply(const Change& change) const {
@@ -218,16 +224,12 @@ Result<void> Binaries::apply(const Change& change) const {
     return code ? errno_error(code.value(), "writing " + outside.string()) : Result<void>();
   }
   const auto mode = static_cast<unsigned>(fs::status(outside, code).permissions()) & 0777U;
+  if (!change.text.empty())
+    return write_file(outside, change.text, mode, false);
   XAAS_TRY(const std::string content, read_file(outside, largest_file));
-  std::string made;
-  if (!change.first_line.empty()) {
-    const size_t end = content.find('\n');
-    made = change.first_line + (end == std::string::npos ? "\n" : content.substr(end));
-  } else {
-    XAAS_TRY(made, run_worker("/" + change.file, [&]() -> Result<std::string> {
-               return relocate(content, {change.interpreter, change.rpath});
-             }));
-  }
+  XAAS_TRY(const std::string made, run_worker("/" + change.file, [&]() -> Result<std::string> {
+             return relocate(content, {change.interpreter, change.rpath});
+           }));
   return write_file(outside, made, mode, false);
 }
 

@@ -27,7 +27,7 @@ struct Change {
   std::string link; // a symlink: its new destination
   std::string interpreter;
   std::vector<std::string> rpath;
-  std::string first_line; // of a script
+  std::string text; // of a script
 };
 
 class Binaries {
@@ -54,8 +54,9 @@ private:
   Result<void> add(const File& file, const class NamedPaths& names);
   void add_program(const std::string& path, const loader::Dynamic& dynamic);
   void add_library(const std::string& path, const loader::Dynamic& dynamic);
-  void add_script(const std::string& path, const std::string& content);
+  void add_script(const std::string& path, const std::string& content, const class NamedPaths& names);
   void add_link(const File& file);
+  std::string find_program(const std::string& name) const;
   std::vector<std::string> own_rpath(const std::string& path, const loader::Dynamic& dynamic) const;
   void add_directory(std::vector<std::string>& rpath, const std::string& path,
                      const std::string& directory) const;

@@ -71,29 +71,43 @@ NamedPaths::NamedPaths(const std::vector<File>& files, const std::function<bool(
   }
 }
 
-std::string NamedPaths::in(std::string_view content, const std::vector<std::string>& except) const {
+NamedPaths::Found NamedPaths::find(std::string_view content, size_t from) const {
   constexpr size_t longest = 4096;
-  for (size_t at = content.find('/'); at != std::string_view::npos; at = content.find('/', at)) {
+  for (size_t at = content.find('/', from); at != std::string_view::npos; at = content.find('/', at)) {
     size_t end = at;
     while (end < content.size() && is_part(content[end]))
       ++end;
     const bool begins = at == 0 || !is_part(content[at - 1]);
-    const size_t size = end - at;
-    const std::string_view text = content.substr(at, size);
+    const size_t start = at, size = end - at;
     at = std::max(end, at + 1);
-    if (!begins || size < 2 || size > longest ||
-        std::find(except.begin(), except.end(), text) != except.end())
+    if (!begins || size < 2 || size > longest)
       continue;
-    fs::path path = fs::path(text).lexically_normal();
+    fs::path path = fs::path(content.substr(start, size)).lexically_normal();
     if (!path.has_filename())
       path = path.parent_path();
-    if (paths_.contains(path.string()))
-      return path;
-    // A file that the program makes, or whose name it completes.
-    if (const fs::path above = path.parent_path(); paths_.contains(above.string()))
-      return path;
+    // Also a file that the program makes, or whose name it completes.
+    if (paths_.contains(path.string()) || paths_.contains(path.parent_path().string()))
+      return {start, path};
   }
   return {};
+}
+
+std::string NamedPaths::in(std::string_view content, const std::vector<std::string>& except) const {
+  for (Found found = find(content, 0); found.at != std::string_view::npos; found = find(content, found.at + 1))
+    if (std::find(except.begin(), except.end(), found.path) == except.end())
+      return found.path;
+  return {};
+}
+
+std::string NamedPaths::below(const std::string& root, std::string_view text) const {
+  std::string made;
+  size_t done = 0;
+  for (Found found = find(text, 0); found.at != std::string_view::npos; found = find(text, found.at + 1)) {
+    made += text.substr(done, found.at - done);
+    made += root;
+    done = found.at;
+  }
+  return made += text.substr(done);
 }
 
 } // namespace xaas::install

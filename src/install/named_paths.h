@@ -5,6 +5,8 @@
 // directory which the image brings is most likely one. Paths that every system has (/usr/lib, /bin/sh) are
 // none: nothing of the image is meant, or the program composes names from them and works wherever it is
 // installed, because most programs look beside themselves first.
+//
+// In a binary such a string cannot become longer. Scripts are texts, in which each such path gets the prefix.
 #pragma once
 
 #include "files.h"
@@ -25,7 +27,15 @@ public:
   // image has; empty: none. `except`: paths that do not count.
   std::string in(std::string_view content, const std::vector<std::string>& except = {}) const;
 
+  // A text with `root` in front of each such path.
+  std::string below(const std::string& root, std::string_view text) const;
+
 private:
+  struct Found {
+    size_t at = std::string_view::npos; // npos: none
+    std::string path;
+  };
+  Found find(std::string_view content, size_t from) const;
   std::set<std::string, std::less<>> paths_;
 };
 
