@@ -257,9 +257,15 @@ private:
   Result<void> add_tree(const fs::path& path) {
     std::error_code code;
     if (fs::is_symlink(path, code)) {
-      add_link(path, fs::read_symlink(path, code).string());
-      const fs::path destination = fs::weakly_canonical(path, code);
-      return code ? errno_error(code.value(), "reading " + path.string()) : add_tree(destination);
+      fs::path destination = fs::read_symlink(path, code);
+      const fs::path above = path.parent_path(), real_above = fs::canonical(above, code);
+      const fs::path next = (real_above / destination).lexically_normal(); // it can be another link
+      // /bin is a link to /usr/bin here, and a directory in the image.
+      if (destination.is_relative() && real_above != above)
+        destination = next.lexically_relative(above);
+      add_link(path, destination.string());
+      static_cast<void>(fs::canonical(path, code)); // a loop, or nothing at its end
+      return code ? errno_error(code.value(), "reading " + path.string()) : add_tree(next);
     }
     if (!fs::is_directory(path, code)) {
       XAAS_CHECK(add_file(path, path).in("run-time file of the application spec"));

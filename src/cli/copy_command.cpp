@@ -1,3 +1,4 @@
+#include "edf_option.h"
 #include "images.h"
 #include "platform_options.h"
 #include "registry_options.h"
@@ -27,12 +28,14 @@ public:
                   false);
     app.add_flag("--no-referrers", no_referrers_,
                  "Copy the image without its signatures, SBOMs and other artifacts that refer to it");
+    edf_.add(app);
     registry_.add(app);
   }
 
   Result<void> run() override {
     XAAS_TRY(const oci::Reference from, oci::parse_reference(from_));
     XAAS_TRY(const oci::Reference to, oci::parse_reference(to_));
+    XAAS_CHECK(edf_.check(to));
     XAAS_TRY(const std::vector<std::string> archs, platform_.read());
     std::optional<std::string> architecture;
     if (!archs.empty())
@@ -48,6 +51,7 @@ public:
         .referrers = !no_referrers_};
     XAAS_TRY(const registry::Copied copied,
              oci::in_operation(registry::copy(from, to, options, access, progress), "copying", from_));
+    XAAS_CHECK(edf_.write(to));
     if (copied.converted && !common.quiet)
       print_note(
           "the manifest was converted from Docker's format to OCI's, which changed the digest; it was " +
@@ -83,6 +87,7 @@ public:
 private:
   std::string from_, to_;
   bool no_referrers_ = false;
+  EdfOption edf_;
   PlatformOptions platform_;
   RegistryOptions registry_;
 };

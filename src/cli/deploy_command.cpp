@@ -1,5 +1,6 @@
 #include "caches.h"
 #include "deploy_report.h"
+#include "edf_option.h"
 #include "images.h"
 #include "kernels.h"
 #include "registry_options.h"
@@ -107,6 +108,7 @@ public:
            "the image")
         ->excludes(dry);
     app.add_flag("--no-cache", no_cache_, "Do not use or update the cache");
+    edf_.add(app);
     trace_.add(app);
     registry_.add(app);
     app.add_option("-j,--jobs", jobs_, "Number of parallel jobs (default: what this machine allows)")
@@ -117,6 +119,8 @@ public:
   Result<void> run() override {
     deploy::Request request;
     XAAS_CHECK(add_images(request));
+    if (request.output)
+      XAAS_CHECK(edf_.check(*request.output));
     XAAS_CHECK(add_choices(request));
     XAAS_TRY(const std::vector<Target> targets, targets_of_options());
     XAAS_TRY(request.time, source_date_epoch());
@@ -149,6 +153,10 @@ public:
     if (!sbom_.empty()) {
       const UserUmask users;
       XAAS_CHECK(write_output(sbom_, provenance::to_text(*report.images.front().sbom)));
+    }
+    if (request.output && !dry_run_) {
+      const UserUmask users;
+      XAAS_CHECK(edf_.write(*request.output));
     }
     print_report(report);
     return {};
@@ -379,6 +387,7 @@ private:
     return "libraries that may come from the host:\n" + table(rows);
   }
 
+  EdfOption edf_;
   TraceOption trace_;
   RegistryOptions registry_;
   std::string image_, output_, verify_key_, sbom_, reuse_;

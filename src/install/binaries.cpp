@@ -195,7 +195,8 @@ void Binaries::add_script(const std::string& path, const std::string& content, c
                                            ", which neither the image nor this machine has"});
   }
   const std::string_view rest = std::string_view(content).substr(end);
-  const bool text = rest.find('\0') == std::string_view::npos; // else an archive follows, with positions in it
+  const bool text =
+      rest.find('\0') == std::string_view::npos; // else an archive follows, with positions in it
   if (const std::string named = text ? "" : names.in(rest); !named.empty())
     doubtful_.push_back({"/" + path, "names " + printable(named) + " of the image"});
   change.text = first_line + (text ? names.below(tree_.place, rest) : std::string(rest));

@@ -93,7 +93,8 @@ NamedPaths::Found NamedPaths::find(std::string_view content, size_t from) const 
 }
 
 std::string NamedPaths::in(std::string_view content, const std::vector<std::string>& except) const {
-  for (Found found = find(content, 0); found.at != std::string_view::npos; found = find(content, found.at + 1))
+  for (Found found = find(content, 0); found.at != std::string_view::npos;
+       found = find(content, found.at + 1))
     if (std::find(except.begin(), except.end(), found.path) == except.end())
       return found.path;
   return {};

@@ -40,18 +40,21 @@ Result<void> make_squashfs(const fs::path& tree, const fs::path& file, int64_t t
 } // namespace
 
 Result<void> write_tree(const Reference& reference, const Layers& layers, int64_t time,
-                        const std::string& description) {
+                        const TreeImage& image) {
   const UserUmask users;
-  const AddedFile file{tree_image_file, description};
+  const std::vector<AddedFile> files = {
+      {.path = tree_image_file, .content = describe_tree(image.digest, image.config, image.annotations)},
+      {.path = "etc/rc", .content = start_script(image.config), .mode = 0755, .if_missing = true},
+      {.path = "etc/environment", .content = environment_file(image.config), .if_missing = true}};
   if (reference.transport == Transport::rootfs)
-    return unpack_with(layers, reference.path, file);
+    return unpack_with(layers, reference.path, files);
   if (reference.transport != Transport::squashfs)
     return make_error(ErrorKind::usage, reference.text + ": this transport does not write a tree");
   const fs::path parent = fs::absolute(reference.path).parent_path();
   XAAS_CHECK(make_directories(parent));
   // The many small files belong on a local disk; the single file is created beside its destination.
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create());
-  XAAS_CHECK(unpack_with(layers, work.path() / "rootfs", file));
+  XAAS_CHECK(unpack_with(layers, work.path() / "rootfs", files));
   remove_abandoned(parent, ".xaas-tmp-");
   XAAS_TRY(const TemporaryDirectory beside, TemporaryDirectory::create(parent, ".xaas-tmp-"));
   const fs::path made = beside.path() / "image";

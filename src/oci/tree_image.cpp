@@ -1,6 +1,7 @@
 // The description of an image in its own tree.
 #include "image_json.h"
 
+#include <xaas/base/text.h>
 #include <xaas/oci/tree.h>
 
 namespace xaas::oci {
@@ -26,7 +27,32 @@ private:
   Error none() const { return make_error(ErrorKind::usage, reference_.text + ": a file tree has no blobs"); }
 };
 
+std::string shell_words(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words)
+    text += " '" + replaced(word, "'", "'\\''") + "'";
+  return text;
+}
+
 } // namespace
+
+// Without an entry point and arguments, the shell is the program, as with enroot's own images.
+std::string start_script(const ImageConfig& config) {
+  const std::string directory = config.working_directory.empty() ? "/" : config.working_directory;
+  std::string otherwise = shell_words(config.entrypoint) + shell_words(config.cmd);
+  if (otherwise.empty())
+    otherwise = " /bin/sh";
+  return "cd" + shell_words({directory}) + " || exit 1\nif [ $# -gt 0 ]; then\n  exec" +
+         shell_words(config.entrypoint) + " \"$@\"\nelse\n  exec" + otherwise + "\nfi\n";
+}
+
+std::string environment_file(const ImageConfig& config) {
+  std::string text;
+  for (const std::string& variable : config.env)
+    if (variable.find('\n') == std::string::npos)
+      text += variable + "\n";
+  return text;
+}
 
 std::string describe_tree(const Digest& manifest, const ImageConfig& config,
                           const std::map<std::string, std::string>& annotations) {

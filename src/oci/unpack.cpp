@@ -223,9 +223,12 @@ namespace {
 
 Result<void> write_new(RootedTree& tree, const AddedFile& added) {
   tree.start_layer();
-  XAAS_TRY(const RootedTree::Place place, tree.locate(added.path, true));
+  Result<RootedTree::Place> found = tree.locate(added.path, true);
+  if (added.if_missing && (!found || tree.exists(*found)))
+    return {};
+  XAAS_TRY(const RootedTree::Place place, std::move(found));
   XAAS_TRY(const FileDescriptor file, tree.create_file(place));
-  if (!write_all(file.get(), added.content) || fchmod(file.get(), 0644) != 0)
+  if (!write_all(file.get(), added.content) || fchmod(file.get(), added.mode) != 0)
     return errno_error(errno, "writing " + added.path);
   return {};
 }
@@ -251,11 +254,13 @@ Result<void> unpack(const Layers& layers, const fs::path& directory) {
   return made.commit(made.root());
 }
 
-Result<void> unpack_with(const Layers& layers, const fs::path& directory, const AddedFile& file) {
+Result<void> unpack_with(const Layers& layers, const fs::path& directory,
+                         const std::vector<AddedFile>& files) {
   XAAS_TRY(NewTree made, NewTree::create(directory));
   XAAS_CHECK(unpack_into(made, layers));
   XAAS_CHECK(add_mount_points(made.tree()));
-  XAAS_CHECK(write_new(made.tree(), file));
+  for (const AddedFile& file : files)
+    XAAS_CHECK(write_new(made.tree(), file));
   return made.commit(made.root());
 }
 

@@ -67,7 +67,7 @@ Result<Digest> write_image(const oci::Reference& reference, const oci::NewImage&
   progress.start("writing " + reference.text, 0);
   const Digest digest = oci::manifest_digest(image);
   XAAS_CHECK(oci::in_operation(oci::write_tree(reference, layers, time_of(image.config.created),
-                                               oci::describe_tree(digest, image.config, image.annotations)),
+                                               {digest, image.config, image.annotations}),
                                "writing", reference.text));
   progress.finish();
   return digest;
@@ -90,10 +90,10 @@ Result<void> write_tree(const oci::Image& image, const oci::Reference& to, Progr
   progress.start_bytes("reading " + image.reference().text, bytes);
   XAAS_TRY(const oci::Layers layers, oci::open_layers(image, progress));
   progress.start("writing " + to.text, 0);
-  const std::string description =
-      oci::describe_tree(image.digest(), image.config(), image.manifest().annotations);
-  XAAS_CHECK(oci::in_operation(oci::write_tree(to, layers, time_of(image.config().created), description),
-                               "writing", to.text));
+  XAAS_CHECK(
+      oci::in_operation(oci::write_tree(to, layers, time_of(image.config().created),
+                                        {image.digest(), image.config(), image.manifest().annotations}),
+                        "writing", to.text));
   progress.finish();
   return {};
 }

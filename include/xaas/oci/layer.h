@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace xaas::oci {
 
@@ -126,10 +127,14 @@ Result<Layers> open_layers(const Image& image, const std::vector<size_t>& indice
 // everything.
 Result<void> unpack(const Layers& layers, const fs::path& directory);
 
-// The same, with the missing mount points (see tree.h) and a file, which replaces one of the layers.
+// The same, with the missing mount points (see tree.h) and these files. They replace those of the layers,
+// unless `if_missing`.
 struct AddedFile {
   std::string path, content;
+  unsigned mode = 0644;
+  bool if_missing = false;
 };
-Result<void> unpack_with(const Layers& layers, const fs::path& directory, const AddedFile& file);
+Result<void> unpack_with(const Layers& layers, const fs::path& directory,
+                         const std::vector<AddedFile>& files);
 
 } // namespace xaas::oci

@@ -26,13 +26,27 @@ std::string describe_tree(const Digest& manifest, const ImageConfig& config,
 Result<std::unique_ptr<Image>> open_described(const Reference& reference, const std::string& text,
                                               const std::string& where);
 
+// The files by which enroot and pyxis start a tree: /etc/rc, a shell script with the working directory, the
+// entry point and its arguments, and /etc/environment, in which no value has several lines. Source: enroot,
+// doc/image-format.md; what its import writes for Docker's images.
+std::string start_script(const ImageConfig& config);
+std::string environment_file(const ImageConfig& config);
+
+// What a tree keeps of an image beyond its layers.
+struct TreeImage {
+  Digest digest; // of the manifest
+  const ImageConfig& config;
+  const std::map<std::string, std::string>& annotations;
+};
+
 // Writes the tree of these layers (checked, in order) as unpack() does. It adds missing mount points, which
 // runtimes cannot create in a read-only tree: /dev, /proc, /sys, /tmp, /home, and empty /etc/passwd,
-// /etc/group, /etc/hosts, /etc/resolv.conf; and `description` as the tree_image_file. `mksquashfs` writes a
+// /etc/group, /etc/hosts, /etc/resolv.conf; the tree_image_file; and, unless the layers have them, the files
+// for enroot. `mksquashfs` writes a
 // squashfs file (missing_tool without it), in which root owns everything and all times are `time`. It
-// replaces an older file when it is complete; equal layers and descriptions give equal bytes.
+// replaces an older file when it is complete; equal layers and images give equal bytes.
 Result<void> write_tree(const Reference& reference, const Layers& layers, int64_t time,
-                        const std::string& description);
+                        const TreeImage& image);
 
 // usage for a file that does not begin as squashfs files do.
 Result<void> check_squashfs(const fs::path& file);

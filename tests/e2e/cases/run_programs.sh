@@ -75,3 +75,23 @@ echo '{"version": 2}' >tree/.xaas/image.json
 expect_error 3 "image format 2 is newer" "${run[@]}" rootfs:tree mesh
 echo '{' >tree/.xaas/image.json
 expect_error 7 "/.xaas/image.json" "${run[@]}" rootfs:tree mesh
+
+# enroot and pyxis start squashfs files by files in them; so does what starts /etc/rc in the tree, with a shell.
+cp -r src shell-src
+jq '.runtime = ["/bin/sh"] | .image.env = {"OF_IMAGE": "image"}' src/xaas.json >shell-src/xaas.json
+"$XAAS" build shell-src -o oci:shell:ir -q >/dev/null
+"$XAAS" deploy oci:shell:ir -o squashfs:shell.sqfs --edf shell.toml -q >/dev/null
+unsquashfs -q -n -d shell-tree shell.sqfs >/dev/null
+"$XAAS" run --print --format json --runtime bwrap squashfs:shell.sqfs -q >plan.json
+expect_equal "/etc/environment" "$(cat shell-tree/etc/environment)" \
+  "$(jq -r '.config.Env[]' shell-tree/.xaas/image.json)"
+started() { # ARGUMENT...
+  # shellcheck disable=SC2046 # no value has blanks
+  env -i $(cat shell-tree/etc/environment) bwrap --bind shell-tree / --proc /proc --dev /dev -- /bin/sh /etc/rc "$@"
+}
+expect_equal "/etc/rc" "$(started)" "mesh1 image"
+expect_equal "/etc/rc with arguments" "$(started a b)" "mesh3 image"
+expect_equal "the environment definition file" "$(cat shell.toml)" "$(printf 'image = "%s"\nentrypoint = false' "$PWD/shell.sqfs")"
+python3 -c 'import sys, tomllib; assert tomllib.load(open(sys.argv[1], "rb"))["image"].endswith("shell.sqfs")' shell.toml
+expect_error 2 'the container engine does not read oci:' "$XAAS" copy oci:app:here oci:refused:here --edf refused.toml
+[ ! -e refused ] || fail "a refused copy wrote something"

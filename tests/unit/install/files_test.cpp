@@ -56,8 +56,10 @@ TEST_F(NamedPathsOfAnImage, WhatEverySystemHasDoesNot) {
 }
 
 TEST_F(NamedPathsOfAnImage, TextsGetThePrefix) {
-  EXPECT_EQ(names_.below("/p", "x=/usr/local/share/solver/$name; y='/usr/local/bin/solver'\n/bin/sh /usr/local/share/man\n"),
-            "x=/p/usr/local/share/solver/$name; y='/p/usr/local/bin/solver'\n/bin/sh /usr/local/share/man\n");
+  EXPECT_EQ(
+      names_.below(
+          "/p", "x=/usr/local/share/solver/$name; y='/usr/local/bin/solver'\n/bin/sh /usr/local/share/man\n"),
+      "x=/p/usr/local/share/solver/$name; y='/p/usr/local/bin/solver'\n/bin/sh /usr/local/share/man\n");
   EXPECT_EQ(names_.below("/p", "nothing"), "nothing");
   EXPECT_EQ(names_.below("/p", "/usr/local/bin/solver:/usr/local/bin/solver"),
             "/p/usr/local/bin/solver:/p/usr/local/bin/solver");

@@ -10,6 +10,7 @@
 namespace xaas::oci {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::raw_layer;
 
@@ -24,11 +25,11 @@ protected:
   Reference reference(const std::string& transport, const std::string& name) const {
     return *parse_reference(transport + ":" + (directory_.path() / name).string());
   }
-  std::string description() const {
-    return describe_tree(digest_of("manifest"), config_, {{"dev.xaas.cpu", "znver4"}});
-  }
+  std::string description() const { return describe_tree(digest_of("manifest"), config_, annotations_); }
+  TreeImage image() const { return {digest_of("manifest"), config_, annotations_}; }
   TemporaryDirectory directory_ = *TemporaryDirectory::create();
   ImageConfig config_;
+  const std::map<std::string, std::string> annotations_ = {{"dev.xaas.cpu", "znver4"}};
 };
 
 TEST_F(TreeTest, TheDescriptionKeepsWhatRunningNeeds) {
@@ -71,20 +72,59 @@ TEST_F(TreeTest, ADamagedDescriptionIsRefused) {
 TEST_F(TreeTest, ATreeHasItsDescriptionWhateverItsLayersHave) {
   const Reference tree = reference("rootfs", "tree");
   ASSERT_TRUE(write_tree(tree, {raw_layer({{"bin/tool", '0', "tool"}, {".xaas/image.json", '0', "other"}})},
-                         0, description()));
+                         0, image()));
   EXPECT_EQ(*read_file(tree.path / tree_image_file), description());
   EXPECT_TRUE(fs::is_directory(tree.path / "proc"));
   const Reference redirected = reference("rootfs", "redirected"); // the link is one of the tree
-  ASSERT_TRUE(write_tree(redirected, {raw_layer({{".xaas", '2', "", "/outside"}, {"outside/", '5'}})}, 0,
-                         description()));
+  ASSERT_TRUE(
+      write_tree(redirected, {raw_layer({{".xaas", '2', "", "/outside"}, {"outside/", '5'}})}, 0, image()));
   EXPECT_EQ(*read_file(redirected.path / "outside/image.json"), description());
+}
+
+// What `sh /etc/rc ARGUMENT...` prints in a directory `root`, in which the tree's programs are.
+TEST_F(TreeTest, EnrootStartsTheEntryPoint) {
+  const fs::path root = directory_.path() / "root it's";
+  ASSERT_TRUE(make_directories(root / "data"));
+  ASSERT_TRUE(write_file(root / "solver", "#!/bin/sh\npwd; printf '[%s]' \"$@\"\n", 0755));
+  config_.entrypoint = {(root / "solver").string(), "--fast and $(loose)"};
+  config_.cmd = {"in'put", ""};
+  config_.working_directory = root / "data";
+  ASSERT_TRUE(write_file(root / "rc", start_script(config_)));
+  const auto seen = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"sh", (root / "rc").string()});
+    const Result<ProcessResult> result = run_process({.arguments = arguments});
+    return result ? result->output : result.error().message;
+  };
+  const std::string start = (root / "data").string() + "\n[--fast and $(loose)]";
+  EXPECT_EQ(seen({}), start + "[in'put][]");
+  EXPECT_EQ(seen({"a b"}), start + "[a b]");
+  config_.working_directory = root / "nowhere";
+  ASSERT_TRUE(write_file(root / "rc", start_script(config_)));
+  EXPECT_THAT(seen({}), HasSubstr("nowhere"));
+  config_ = {};
+  EXPECT_THAT(start_script(config_),
+              AllOf(HasSubstr("cd '/' ||"), HasSubstr("  exec \"$@\"\n"), HasSubstr("  exec /bin/sh\n")));
+}
+
+TEST_F(TreeTest, FilesOfEnrootThatTheImageHasStay) {
+  const Reference tree = reference("rootfs", "tree");
+  ASSERT_TRUE(write_tree(tree, {raw_layer({{"etc/rc", '0', "own"}})}, 0, image()));
+  EXPECT_EQ(*read_file(tree.path / "etc/rc"), "own");
+  config_.env.emplace_back("LINES=two\nlines");
+  EXPECT_EQ(*read_file(tree.path / "etc/environment"), "PATH=/usr/local/bin\nDATA=/data\n");
+  EXPECT_EQ(environment_file(config_), "PATH=/usr/local/bin\nDATA=/data\n");
+  const Reference dangling = reference("rootfs", "dangling");
+  ASSERT_TRUE(write_tree(dangling, {raw_layer({{"etc", '2', "", "/proc/nothing"}})}, 0, image()));
+  const Reference linked = reference("rootfs", "linked");
+  ASSERT_TRUE(write_tree(linked, {raw_layer({{"etc/", '5'}, {"etc/rc", '2', "", "/outside"}})}, 0, image()));
+  EXPECT_TRUE(fs::is_symlink(linked.path / "etc/rc"));
 }
 
 TEST_F(TreeTest, SquashfsIsUnpackedAgain) {
   if (!find_program("mksquashfs") || !find_program("unsquashfs"))
     GTEST_SKIP() << "NOT TESTED: squashfs-tools is not installed";
   const Reference file = reference("squashfs", "image.sqfs");
-  ASSERT_TRUE(write_tree(file, {raw_layer({{"bin/tool", '0', "tool", "", 0755}})}, 0, description()));
+  ASSERT_TRUE(write_tree(file, {raw_layer({{"bin/tool", '0', "tool", "", 0755}})}, 0, image()));
   EXPECT_TRUE(check_squashfs(file.path));
   const fs::path tree = directory_.path() / "tree";
   const Result<void> unpacked = unpack_squashfs(file.path, tree);
