@@ -20,7 +20,7 @@ public:
                    "Deployed image, or index for several targets: oci:DIR[:TAG], oci-archive:FILE[:TAG], "
                    "docker://HOST/NAME[:TAG], a path")
         ->required();
-    app.add_option("--prefix", prefix_, "Directory of the installation; must not exist yet")
+    app.add_option("--prefix", prefix_, "Directory of the installation; must be new or empty")
         ->type_name("DIR")
         ->required();
     app.add_flag("--replace", replace_, "Replace the installation in the prefix");
@@ -122,6 +122,7 @@ private:
             {"module", report.name + "/" + report.version},
             {"modules", std::move(modules)},
             {"programs", report.programs},
+            {"texts", report.texts},
             {"targets", report.targets},
             {"runtime", report.runtime.empty() ? Json() : Json(report.runtime)},
             {"obstacles", std::move(obstacles)},
@@ -138,7 +139,7 @@ private:
               << (report.runtime.empty() ? std::string() : " (in a container: " + report.runtime + ")")
               << "\n"
               << "module:   " << report.name << "/" << report.version << " in "
-              << report.modules.back().parent_path().parent_path().string() << "\n";
+              << report.module_directory.string() << "\n";
   }
 
   std::string image_, prefix_, module_, modules_, container_ = "auto", mpi_ = "auto", host_ = "auto";

@@ -1,7 +1,8 @@
-// The programs, libraries, scripts and links of a tree, made to run below a prefix.
+// The programs, libraries, texts and links of a tree, made to run below a prefix.
 #pragma once
 
 #include "files.h"
+#include "named_paths.h"
 
 #include <xaas/install/install.h>
 #include <xaas/loader/search.h>
@@ -19,15 +20,16 @@ struct TreeOnHost {
   std::string arch;
   std::map<std::string, std::string> environment; // of the image
   std::vector<run::Bind> libraries;               // of the host
+  std::set<std::string> programs;                 // that users start: their paths in the tree
 };
 
-// What a file needs so that it runs below the prefix.
+// What changes in a file so that it works below the prefix.
 struct Change {
-  std::string file; // path in the tree
-  std::string link; // a symlink: its new destination
-  std::string interpreter;
+  std::string file;        // path in the tree
+  std::string link;        // a symlink: its new destination
+  std::string interpreter; // a program
   std::vector<std::string> rpath;
-  std::string text; // of a script
+  bool is_text = false; // paths of the image get the prefix
 };
 
 class Binaries {
@@ -40,32 +42,42 @@ public:
   const std::vector<Obstacle>& impossible() const { return impossible_; }
   // What may not work.
   const std::vector<Obstacle>& doubtful() const { return doubtful_; }
+  // What works in no way, for users.
+  const std::vector<std::string>& notes() const { return notes_; }
 
-  Result<void> apply() const;
+  // Changes the files. Returns the texts that have changed, with a slash in front.
+  Result<std::vector<std::string>> apply() const;
 
-  // A path of the image on the host; colons separate several in the value of a variable.
-  std::string on_host(const std::string& path) const;
-  std::string value_on_host(const std::string& value) const;
+  // The value of a variable, in which paths of the image are those on the host.
+  std::string on_host(const std::string& value) const;
   // The directories of the image's PATH that exist, on the host.
   std::vector<std::string> search_path() const;
 
 private:
-  explicit Binaries(const TreeOnHost& tree);
-  Result<void> add(const File& file, const class NamedPaths& names);
-  void add_program(const std::string& path, const loader::Dynamic& dynamic);
-  void add_library(const std::string& path, const loader::Dynamic& dynamic);
-  void add_script(const std::string& path, const std::string& content, const class NamedPaths& names);
+  Binaries(const TreeOnHost& tree, const std::vector<File>& files);
+  Result<void> add(const File& file);
+  Result<void> add_binary(const File& file, const std::string& content);
+  Result<void> add_relocation(Change change, const File& file, const std::string& content);
   void add_link(const File& file);
+  void check_script(const std::string& path, std::string_view content);
+  void check_variables();
+  std::string new_text(const std::string& content) const;
+  std::string interpreter_on_host(std::string_view first_line) const;
   std::string find_program(const std::string& name) const;
-  std::vector<std::string> own_rpath(const std::string& path, const loader::Dynamic& dynamic) const;
+  std::vector<std::string> rpath_of(const std::string& path, const loader::Dynamic& dynamic) const;
   void add_directory(std::vector<std::string>& rpath, const std::string& path,
                      const std::string& directory) const;
-  Result<void> apply(const Change& change) const;
+  Result<void> add_host_libraries() const;
 
   TreeOnHost tree_;
+  NamedPaths names_;
   loader::Settings settings_;
   std::vector<Change> changes_;
   std::vector<Obstacle> impossible_, doubtful_;
+  std::vector<std::string> notes_;
 };
+
+// The directories of an image's PATH, also if it sets none.
+std::vector<std::string> path_of(const std::map<std::string, std::string>& environment);
 
 } // namespace xaas::install

@@ -2,6 +2,9 @@
 #include "commit.h"
 #include "manifest.h"
 #include "module_files.h"
+#include "programs.h"
+#include "removal.h"
+#include "site_modules.h"
 #include "wrappers.h"
 
 #include <xaas/base/directory.h>
@@ -15,7 +18,8 @@
 #include <xaas/oci/layer.h>
 #include <xaas/oci/operation.h>
 #include <xaas/oci/tree.h>
-#include <xaas/runtimes/knowledge.h>
+#include <xaas/runtimes/environment.h>
+#include <xaas/runtimes/tree_paths.h>
 #include <xaas/target/cpu.h>
 
 #include <algorithm>
@@ -82,14 +86,20 @@ public:
     made_ = staging.path() / "installation";
     XAAS_CHECK(make_directories(made_ / "bin"));
     XAAS_CHECK(write_tree());
-    XAAS_CHECK(find_programs());
+    XAAS_CHECK(own_files(tree()));
+    XAAS_TRY(programs_, find_programs(tree(), images_, path_of(environment())));
+    for (const auto& [name, path] : programs_.paths)
+      report_.programs.push_back(name);
+    add_notes(programs_.notes);
     XAAS_CHECK(choose_libraries());
     XAAS_CHECK(write_programs());
     XAAS_CHECK(write_modules());
-    XAAS_CHECK(write_manifest());
+    XAAS_CHECK(complete_manifest());
     XAAS_CHECK(commit());
     report_.image = request_.image.text;
     report_.prefix = prefix_;
+    report_.module_directory =
+        request_.modules ? fs::absolute(*request_.modules).lexically_normal() : prefix_ / "modulefiles";
     return std::move(report_);
   }
 
@@ -112,10 +122,17 @@ private:
       return make_error(ErrorKind::usage, prefix_.string() + ": exists and is not a directory");
     XAAS_TRY(old_, read_manifest(prefix_));
     replaces_ = true;
-    XAAS_TRY(const std::vector<fs::path> changed, changed_files(prefix_, old_));
+    return check_unchanged(prefix_);
+  }
+
+  // `where`: the old installation's directory.
+  Result<void> check_unchanged(const fs::path& where) const {
+    XAAS_TRY(const std::vector<fs::path> changed, changed_files(where, old_));
     if (changed.empty())
       return {};
-    std::vector<std::string> names(changed.begin(), changed.end());
+    std::vector<std::string> names;
+    for (const fs::path& path : changed)
+      names.push_back(printable((prefix_ / path.lexically_relative(where)).string()));
     return make_error(ErrorKind::usage,
                       prefix_.string() +
                           ": has files that were added or changed: " + image::few(names, shown),
@@ -143,12 +160,20 @@ private:
                           request_.image.text + ": is " + (kind == "ir" ? "an IR" : "a source") +
                               " image and has no programs yet",
                           "`xaas deploy` makes an image from it that can be installed");
+      if (image->config().architecture != architecture)
+        return make_error(ErrorKind::unsatisfied, request_.image.text + ": is for " +
+                                                      printable(image->config().architecture) +
+                                                      ", and this machine is " + architecture);
       if (kind != "deployed")
         return make_error(ErrorKind::usage, request_.image.text + ": is not an image that xaas deployed",
                           "`xaas run` runs any image");
       images_.push_back(std::move(image));
     }
     report_.digest = image().index_digest().value_or(image().digest());
+    const target::Cpu cpu = target::host_cpu();
+    if (const auto missing = image::lacking(image().manifest().annotations, cpu); !missing.empty())
+      report_.notes.push_back("this machine (" + cpu.name + ") cannot run the programs; it lacks " +
+                              image::few(missing, shown));
     return {};
   }
 
@@ -173,19 +198,17 @@ private:
     return {file, file + ".lua"};
   }
 
-  Result<void> check_modules() const {
+  Result<void> check_modules() {
     if (!request_.modules)
       return {};
-    std::error_code code;
-    for (const std::string& file : module_files()) {
-      const fs::path path = fs::absolute(*request_.modules / file).lexically_normal();
-      if (fs::exists(fs::symlink_status(path, code)) && !old_.modules.contains(path))
-        return make_error(ErrorKind::usage,
-                          path.string() + ": exists, and does not belong to the installation in " +
-                              prefix_.string(),
-                          "`--module NAME/VERSION` gives the module another name");
-    }
-    return {};
+    const fs::path directory = fs::absolute(*request_.modules).lexically_normal();
+    if (!relative_under(directory, prefix_).empty())
+      return make_error(ErrorKind::usage, "--modules " + directory.string() + ": lies in the prefix",
+                        "the installation has its own module files there, in modulefiles");
+    std::map<std::string, std::string> paths;
+    for (const std::string& file : module_files())
+      paths[directory / file];
+    return SiteModules(prefix_, paths, old_.modules).check();
   }
 
   Result<void> write_tree() {
@@ -222,70 +245,7 @@ private:
   }
 
   std::map<std::string, std::string> environment() const {
-    std::map<std::string, std::string> variables;
-    for (const std::string& entry : image().config().env)
-      if (const size_t equals = entry.find('='); equals != std::string::npos && equals > 0)
-        variables[entry.substr(0, equals)] = entry.substr(equals + 1);
-    return variables;
-  }
-
-  std::vector<std::string> path_of_image() const {
-    const std::map<std::string, std::string> variables = environment();
-    const auto path = variables.find("PATH");
-    return split(path == variables.end() ? runtimes::Knowledge::get().path : path->second, ':');
-  }
-
-  // The application's own programs in the directories of the image's PATH, and its entry point.
-  Result<void> find_programs() {
-    std::set<std::string> directories;
-    for (const std::string& directory : path_of_image())
-      directories.insert(find_in_tree(tree(), directory).inside);
-    const auto add = [&](const std::string& path) {
-      const TreePlace file = find_in_tree(tree(), path);
-      const std::string name = fs::path(path).filename();
-      if (file.type == fs::file_type::regular && access(file.outside.c_str(), X_OK) == 0 &&
-          name.find(".so") == std::string::npos)
-        programs_.emplace(name, path);
-    };
-    for (const std::unique_ptr<oci::Image>& each : images_)
-      for (size_t i = 0; i < each->manifest().layers.size(); ++i) {
-        const oci::Descriptor& layer = each->manifest().layers[i];
-        if (image::layer_role(layer) != "application")
-          continue;
-        XAAS_TRY(const oci::BlobPtr blob, each->open_blob(layer));
-        const auto look = [&](const oci::LayerEntry& entry, oci::LayerContent&) -> Result<void> {
-          const std::string path = "/" + entry.path;
-          const std::string above = fs::path(path).parent_path();
-          if (directories.contains(find_in_tree(tree(), above).inside))
-            add(path);
-          return {};
-        };
-        XAAS_CHECK(
-            oci::stream_layer(blob, layer.media_type, &each->config().diff_ids[i], oci::layer_limit, look));
-      }
-    if (!image().config().entrypoint.empty())
-      add_entrypoint(image().config().entrypoint.front(), add);
-    if (programs_.empty())
-      return make_error(ErrorKind::usage, request_.image.text + ": the application has no programs on the "
-                                                                "image's PATH and no entry point");
-    for (const auto& [name, path] : programs_)
-      report_.programs.push_back(name);
-    return {};
-  }
-
-  void add_entrypoint(const std::string& entry, const std::function<void(const std::string&)>& add) {
-    if (entry.starts_with("/")) {
-      add(entry);
-      main_ = entry;
-      return;
-    }
-    for (const std::string& directory : path_of_image())
-      if (const std::string path = directory + "/" + entry;
-          find_in_tree(tree(), path).type == fs::file_type::regular) {
-        add(path);
-        main_ = path;
-        return;
-      }
+    return runtimes::variables_of(image().config().env);
   }
 
   run::ScriptRequest script_request(const std::string& program) const {
@@ -301,33 +261,35 @@ private:
   }
 
   Result<void> choose_libraries() {
-    const std::string& program = main_.empty() ? programs_.begin()->second : main_;
-    XAAS_TRY(libraries_, run::choose_libraries(script_request(program), run::this_host()));
+    XAAS_TRY(libraries_, run::choose_libraries(script_request(programs_.main), run::this_host()));
     report_.host = libraries_.choices;
     report_.mpi_abi = libraries_.mpi_abi;
     report_.host_mpi = libraries_.mpi;
-    report_.notes.insert(report_.notes.end(), libraries_.notes.begin(), libraries_.notes.end());
+    add_notes(libraries_.notes);
     return {};
+  }
+
+  void add_notes(const std::vector<std::string>& notes) {
+    report_.notes.insert(report_.notes.end(), notes.begin(), notes.end());
   }
 
   Result<void> write_programs() {
     progress_.start("preparing the programs", 0);
     XAAS_TRY(const std::vector<File> files, files_below(tree()));
-    for (const File& file : files) // who installs must be able to change and remove it
-      if (file.type == fs::file_type::directory && (file.mode & fs::perms::owner_write) == fs::perms::none) {
-        std::error_code code;
-        fs::permissions(tree() / file.path, fs::perms::owner_write, fs::perm_options::add, code);
-      }
-    XAAS_TRY(const Binaries binaries, Binaries::plan({.tree = tree(),
-                                                      .place = place(),
-                                                      .arch = target::host_arch(),
-                                                      .environment = environment(),
-                                                      .libraries = libraries_.binds},
-                                                     files));
+    TreeOnHost on_host{.tree = tree(),
+                       .place = place(),
+                       .arch = target::host_arch(),
+                       .environment = environment(),
+                       .libraries = libraries_.binds,
+                       .programs = {}};
+    for (const auto& [name, path] : programs_.paths)
+      on_host.programs.insert(find_in_tree(tree(), path).inside);
+    XAAS_TRY(const Binaries binaries, Binaries::plan(on_host, files));
     report_.obstacles = binaries.impossible();
     if (!report_.obstacles.empty() && request_.container == Container::never)
       return make_error(ErrorKind::unsatisfied, "--container never: " + obstacles_text(report_.obstacles));
     report_.obstacles.insert(report_.obstacles.end(), binaries.doubtful().begin(), binaries.doubtful().end());
+    add_notes(binaries.notes());
     const bool direct = request_.container == Container::never ||
                         (request_.container == Container::automatic && report_.obstacles.empty());
     return direct ? write_direct(binaries) : write_for_container();
@@ -340,17 +302,30 @@ private:
 
   std::string origin() const { return request_.image.text + " (" + report_.digest.to_string() + ")"; }
 
-  Result<void> write_direct(const Binaries& binaries) {
-    XAAS_CHECK(binaries.apply());
+  // The variables of the image that programs get on the host. The user's own stay, and LD_LIBRARY_PATH is in
+  // the programs.
+  std::vector<std::pair<std::string, std::string>> variables_on_host(const Binaries& binaries) {
+    static const std::set<std::string> of_user = {"HOME", "USER", "LOGNAME", "SHELL", "TERM", "IFS",
+                                                  "PWD",  "_",    "SHLVL",   "PATH",  "ENV",  "BASH_ENV"};
+    std::vector<std::pair<std::string, std::string>> variables;
     for (const auto& [name, value] : environment())
-      if (name != "PATH" && name != "LD_LIBRARY_PATH")
-        variables_.emplace_back(name, binaries.value_on_host(value));
-    for (const auto& [name, path] : programs_)
+      if (!runtimes::is_variable_name(name))
+        report_.notes.push_back("the variable " + printable(name) +
+                                " of the image is not set, because a shell cannot");
+      else if (!of_user.contains(name) && !name.starts_with("LD_"))
+        variables.emplace_back(name, binaries.on_host(value));
+    return variables;
+  }
+
+  Result<void> write_direct(const Binaries& binaries) {
+    XAAS_TRY(report_.texts, binaries.apply());
+    const auto variables = variables_on_host(binaries);
+    for (const auto& [name, path] : programs_.paths)
       XAAS_CHECK(write_script({.name = name,
                                .origin = origin(),
                                .program = place().string() + path,
                                .search_path = binaries.search_path(),
-                               .variables = variables_}));
+                               .variables = variables}));
     return {};
   }
 
@@ -364,8 +339,9 @@ private:
     for (const fs::path& entry : entries ? *entries : std::vector<fs::path>()) {
       const std::string name = entry.filename();
       const TreePlace there = find_in_tree(tree(), entry);
+      const bool free = there.type == fs::file_type::not_found || !runtimes::has_files(there);
       if (!of_system.contains(name) && !name.starts_with("lib") && !name.starts_with(".") &&
-          fs::is_directory(entry, code) && fs::is_empty(there.outside, code) == !code)
+          fs::is_directory(entry, code) && free)
         binds.push_back({.source = entry, .destination = entry, .optional = true});
     }
     return binds;
@@ -378,7 +354,7 @@ private:
       bind.asked = true;
       binds.push_back(std::move(bind));
     }
-    for (const auto& [name, path] : programs_) {
+    for (const auto& [name, path] : programs_.paths) {
       run::ScriptRequest request = script_request(path);
       request.program = path;
       request.binds = binds;
@@ -400,17 +376,13 @@ private:
                   .license = annotation_of(image(), image::annotation::licenses),
                   .home = annotation_of(image(), image::annotation::source),
                   .origin = origin(),
-                  .prefix = prefix_,
-                  .variables = variables_};
+                  .prefix = prefix_};
     module.paths = {{"PATH", prefix_ / "bin"}};
     std::error_code code;
     for (const char* manual : {"/usr/local/share/man", "/usr/share/man"})
       if (const TreePlace directory = find_in_tree(tree(), manual);
           directory.type == fs::file_type::directory && !fs::is_empty(directory.outside, code))
         module.paths.emplace_back("MANPATH", place().string() + directory.inside);
-    std::string root = to_upper(fs::path(report_.name).filename().string());
-    std::replace_if(root.begin(), root.end(), [](char c) { return !is_word_character(c); }, '_');
-    module.variables.emplace_back((is_digit(root.front()) ? "_" : "") + root + "_ROOT", prefix_);
     return module;
   }
 
@@ -428,7 +400,12 @@ private:
     return {};
   }
 
-  Result<void> write_manifest() {
+  // The old module files stay in the manifest until they are removed.
+  Result<void> write_manifest(const fs::path& directory) {
+    return write_file(directory / manifest_file, to_json(manifest_).dump(1) + "\n", 0644, false);
+  }
+
+  Result<void> complete_manifest() {
     manifest_.image = request_.image.text;
     manifest_.digest = report_.digest.to_string();
     manifest_.name = report_.name;
@@ -436,56 +413,52 @@ private:
     manifest_.runtime = report_.runtime;
     manifest_.programs = report_.programs;
     manifest_.targets = report_.targets;
+    manifest_.modules = old_.modules;
     for (const auto& [path, text] : modules_)
       manifest_.modules[path] = digest_of(text);
     XAAS_CHECK(list_files(made_, manifest_));
-    return write_file(made_ / manifest_file, to_json(manifest_).dump(1) + "\n", 0644, false);
+    return write_manifest(made_);
   }
 
   Result<void> commit() {
     progress_.start("writing " + prefix_.string(), 0);
-    const mode_t mode = with_umask(0755);
-    for (const fs::path& directory : {made_, made_ / "bin", made_ / "modulefiles"})
-      if (chmod(directory.c_str(), mode) != 0)
-        return errno_error(errno, "writing " + prefix_.string());
-    XAAS_CHECK(replaces_ ? exchange(made_, prefix_) : put_in_place(made_, prefix_));
-    for (const auto& [path, text] : modules_) {
-      XAAS_CHECK(make_directories(fs::path(path).parent_path()));
-      XAAS_CHECK(write_file(path, text));
+    if (chmod(made_.c_str(), with_umask(0755)) != 0)
+      return errno_error(errno, "writing " + prefix_.string());
+    SiteModules site(prefix_, modules_, old_.modules);
+    XAAS_CHECK(site.claim());
+    XAAS_CHECK(replaces_ ? replace() : put_in_place(made_, prefix_));
+    XAAS_CHECK(site.finish());
+    for (const auto& [path, text] : modules_)
       report_.modules.emplace_back(path);
+    if (replaces_ && !old_.modules.empty()) {
+      for (const auto& [path, digest] : old_.modules)
+        if (!modules_.contains(path))
+          manifest_.modules.erase(path);
+      XAAS_CHECK(write_manifest(prefix_));
     }
-    for (const auto& [path, digest] : old_.modules)
-      if (!modules_.contains(path))
-        remove_module(path, digest);
     progress_.finish();
     return {};
   }
 
-public:
-  // Removes a module file that is unchanged, and its directory if that is empty.
-  static bool remove_module(const fs::path& path, const Digest& digest) {
-    std::error_code code;
-    if (fs::symlink_status(path, code).type() == fs::file_type::not_found)
-      return true;
-    const Result<Digest> present = digest_of_file(path);
-    if (!present || *present != digest || !fs::remove(path, code))
-      return false;
-    fs::remove(path.parent_path(), code);
-    return true;
+  // What somebody added while this went on would be lost.
+  Result<void> replace() {
+    XAAS_CHECK(exchange(made_, prefix_));
+    const Result<void> unchanged = check_unchanged(made_);
+    if (unchanged)
+      return {};
+    XAAS_CHECK(exchange(made_, prefix_));
+    return unchanged.error();
   }
 
-private:
   const Request& request_;
   Progress& progress_;
   fs::path prefix_, made_;
   bool replaces_ = false;
   Manifest old_, manifest_;
   std::vector<std::unique_ptr<oci::Image>> images_; // of several targets, the weakest first
-  std::map<std::string, std::string> programs_;     // by name, their paths in the tree
-  std::string main_;                                // of them, that of the entry point
+  Programs programs_;
   run::HostAnswer libraries_;
-  std::vector<std::pair<std::string, std::string>> variables_; // that the programs get on the host
-  std::map<std::string, std::string> modules_;                 // outside the prefix: path, text
+  std::map<std::string, std::string> modules_; // outside the prefix: path, text
   Report report_;
 };
 
@@ -498,35 +471,35 @@ Result<Report> install(const Request& request, Progress& progress) {
 Result<Removed> uninstall(const fs::path& given) {
   XAAS_TRY(const fs::path prefix, plain_prefix(given));
   XAAS_TRY(const Manifest manifest, read_manifest(prefix));
-  XAAS_TRY(const std::vector<fs::path> changed, changed_files(prefix, manifest));
   Removed removed{.prefix = prefix};
-  std::error_code code;
-  const std::set<fs::path> kept(changed.begin(), changed.end());
-  for (const auto& [module, digest] : manifest.modules)
-    if (Installation::remove_module(module, digest))
+  std::optional<Error> error;
+  for (const auto& [module, digest] : manifest.modules) {
+    const Result<bool> gone = remove_module(prefix, module, digest);
+    if (!gone && !error)
+      error = gone.error();
+    if (gone && *gone)
       ++removed.files;
     else
       removed.kept.emplace_back(module);
-  // Backwards: what a directory contains comes before the directory.
-  for (auto file = manifest.files.rbegin(); file != manifest.files.rend(); ++file) {
-    const fs::path path = prefix / file->first;
-    const bool directory = file->second.empty();
-    if (kept.contains(path))
-      continue;
-    if (fs::remove(path, code) && !directory)
-      ++removed.files;
-    if (code && !directory)
-      return errno_error(code.value(), "removing " + path.string());
   }
-  // The manifest goes last, so that an interrupted removal can be repeated.
+  XAAS_TRY(RemovedFiles files, remove_files(prefix, manifest));
+  removed.files += files.files;
+  if (files.error && !error)
+    error = std::move(files.error);
+  if (error) // the manifest stays, so that it can be repeated
+    return *std::move(error);
+  XAAS_TRY(const std::vector<File> left, files_below(prefix));
+  for (const File& file : left)
+    if (file.path != manifest_file && !manifest.files.contains(file.path))
+      removed.kept.push_back(prefix / file.path);
+    else if (file.path != manifest_file && file.type != fs::file_type::directory)
+      removed.kept.push_back(prefix / file.path);
+  std::error_code code;
   if (fs::remove(prefix / manifest_file, code))
     ++removed.files;
   if (code)
     return errno_error(code.value(), "removing " + (prefix / manifest_file).string());
-  fs::remove(prefix, code);
-  for (const fs::path& path : kept)
-    if (!fs::is_directory(fs::symlink_status(path, code)))
-      removed.kept.push_back(path);
+  fs::remove(prefix, code); // only if it is empty
   return removed;
 }
 

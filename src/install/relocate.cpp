@@ -67,7 +67,21 @@ private:
     if (first->p_vaddr < first->p_offset || (first->p_vaddr - first->p_offset) % page_ != 0)
       return no_place("its first segment has an unusual address");
     base_ = first->p_vaddr - first->p_offset;
+    if (data().size() > end_of_contents())
+      return no_place("other data follows it, which it may look for at the end of the file");
     return read_dynamic();
+  }
+
+  uint64_t end_of_contents() const {
+    constexpr uint64_t alignment = 16; // linkers and strip(1) pad
+    uint64_t end = std::max<uint64_t>(image_.header().e_phoff + segments_.size() * sizeof(Elf::Phdr),
+                                      image_.header().e_shoff + image_.sections().size() * sizeof(Elf::Shdr));
+    for (const Elf::Phdr& segment : segments_)
+      end = std::max<uint64_t>(end, segment.p_offset + segment.p_filesz);
+    for (const loader::ElfSection& section : image_.sections())
+      if (section.header->sh_type != SHT_NOBITS)
+        end = std::max<uint64_t>(end, section.header->sh_offset + section.bytes.size());
+    return aligned(end, alignment);
   }
 
   Result<void> read_dynamic() {

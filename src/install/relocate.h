@@ -39,7 +39,8 @@ struct OwnPaths {
 };
 
 // A copy of the ELF file with these paths. Integrity errors: a damaged file. Unsatisfied: a file without a
-// dynamic section, or whose segments leave no place for another.
+// dynamic section, whose segments leave no place for another, or behind which other data follows: a program
+// that reads the end of its file would not find it.
 Result<std::string> relocate(std::string_view elf, const OwnPaths& paths);
 
 } // namespace xaas::install

@@ -8,7 +8,7 @@
 namespace xaas::install {
 
 std::string script_text(const Script& script) {
-  std::string text = "#!/bin/sh\n# " + script.name + " of " + replaced(script.origin, "\n", " ") +
+  std::string text = "#!/bin/sh\n# " + script.name + " of " + printable(replaced(script.origin, "\n", " ")) +
                      ", written by `xaas install`\n";
   for (const std::string& line : script.lines)
     text += line + "\n";

@@ -11,7 +11,7 @@ struct Script {
   std::string name;
   std::string origin; // the image
   // Without a container: the program's path on the host, directories that come first in PATH, and variables
-  // that are set unless the user has set them.
+  // (names that a shell takes) that are set unless the user has set them.
   std::string program;
   std::vector<std::string> search_path;
   std::vector<std::pair<std::string, std::string>> variables;

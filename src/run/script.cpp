@@ -7,6 +7,7 @@
 
 #include <xaas/base/text.h>
 #include <xaas/loader/directories.h>
+#include <xaas/runtimes/environment.h>
 #include <xaas/runtimes/tree_paths.h>
 #include <xaas/target/cpu.h>
 
@@ -16,21 +17,19 @@ namespace xaas::run {
 
 namespace {
 
-// Stands for the script's directory until the line is quoted. No path has this character.
-constexpr const char* here = "\n";
+// Stands for the script's directory until the line is quoted: longer than every argument.
+std::string mark_for(const Program& program) {
+  size_t longest = 0;
+  for (const auto& [name, value] : program.environment)
+    longest = std::max(longest, value.size());
+  for (const std::string& word : program.command)
+    longest = std::max(longest, word.size());
+  return "/" + std::string(longest, '.');
+}
 
 std::vector<std::string> library_path_of(const std::map<std::string, std::string>& environment) {
   const auto found = environment.find("LD_LIBRARY_PATH");
   return found == environment.end() ? std::vector<std::string>() : split(found->second, ':');
-}
-
-// The variables that an image sets.
-std::map<std::string, std::string> variables_of(const oci::ImageConfig& config) {
-  std::map<std::string, std::string> variables;
-  for (const std::string& entry : config.env)
-    if (const size_t equals = entry.find('='); equals != std::string::npos && equals > 0)
-      variables[entry.substr(0, equals)] = entry.substr(equals + 1);
-  return variables;
 }
 
 // The runtimes that pass all variables of their caller on.
@@ -107,11 +106,50 @@ std::vector<std::string> lines_that_check(const Program& program) {
           "esac"};
 }
 
-std::string shell_words(const std::vector<std::string>& arguments) {
+using Arguments = std::vector<std::string>;
+
+std::string shell_words(const Arguments& arguments, const std::string& mark) {
   std::string line;
   for (const std::string& argument : arguments)
-    line += (line.empty() ? "" : " ") + (argument == here ? "\"$here\"" : shell_text({argument}));
+    line += " " + (argument == mark ? "\"$here\"" : shell_text({argument}));
   return line;
+}
+
+// The command, in which each optional bind is left out on a machine that does not have it:
+//
+//   set -- --chdir "$here" -- /usr/local/bin/solver "$@"     what follows the binds
+//   [ ! -e /scratch ] || set -- --bind /scratch /scratch "$@"
+//   exec bwrap --ro-bind PLACE / "$@"                        what precedes them
+std::vector<std::string> lines_that_start(const Found& found, Program program, const Arguments& options,
+                                          const std::string& mark) {
+  std::vector<Bind> optional;
+  std::erase_if(program.binds, [&](const Bind& bind) {
+    if (bind.optional)
+      optional.push_back(bind);
+    return bind.optional;
+  });
+  const auto arguments_of = [&](const Program& each) {
+    return invocation_of(found, each, options, {}).arguments;
+  };
+  const Arguments plain = arguments_of(program);
+  auto place = plain.end(); // of the optional ones
+  std::vector<std::string> lines;
+  for (const Bind& bind : optional) {
+    Program with = program;
+    with.binds.push_back(bind);
+    const Arguments more = arguments_of(with);
+    if (more.size() == plain.size())
+      continue; // the runtime binds it by itself
+    const auto differs = std::mismatch(plain.begin(), plain.end(), more.begin(), more.end());
+    place = differs.first;
+    const Arguments added(differs.second,
+                          differs.second + static_cast<std::ptrdiff_t>(more.size() - plain.size()));
+    lines.push_back("[ ! -e " + shell_text({bind.source.string()}) + " ] || set --" +
+                    shell_words(added, mark) + " \"$@\"");
+  }
+  lines.insert(lines.begin(), "set --" + shell_words({place, plain.end()}, mark) + " \"$@\"");
+  lines.push_back("exec" + shell_words({plain.begin(), place}, mark) + " \"$@\"");
+  return lines;
 }
 
 } // namespace
@@ -123,7 +161,7 @@ Result<HostAnswer> choose_libraries(const ScriptRequest& request, const Host& ho
   if (!asks(question))
     return HostAnswer{};
   loader::Loader image(request.tree, target::host_arch(),
-                       library_path_of(variables_of(request.image->config())), false);
+                       library_path_of(runtimes::variables_of(request.image->config().env)), false);
   XAAS_TRY(const loader::Library* const program,
            image.read(behind_launcher(request.tree, request.image->manifest().annotations, request.program)));
   return choose_host(question, image, program);
@@ -134,9 +172,10 @@ Result<ScriptLines> script_lines(const ScriptRequest& request, const HostAnswer&
   Program program;
   program.tree = request.tree;
   program.inherits = true;
-  program.directory = here;
   program.command = {request.program};
-  program.environment = variables_of(request.image->config());
+  program.environment = runtimes::variables_of(request.image->config().env);
+  std::erase_if(program.environment,
+                [](const auto& variable) { return !runtimes::is_variable_name(variable.first); });
   program.environment.try_emplace("PATH", runtimes::Knowledge::get().path);
   XAAS_CHECK(add_binds(program, binds_of_machine(request.tree)));
   const HostGpus gpus = find_gpus(host.root, loader::directories_of("/", target::host_arch()).all());
@@ -151,15 +190,19 @@ Result<ScriptLines> script_lines(const ScriptRequest& request, const HostAnswer&
   XAAS_TRY(const std::vector<std::string> names, usable(request.runtimes));
   XAAS_TRY(const Found found, choose_runtime(names, program));
   program.tree = place;
+  const std::string mark = mark_for(program);
+  program.directory = mark;
   const Invocation invocation = invocation_of(found, program, request.runtime_options, {});
   ScriptLines script;
   script.runtime = found.runtime->name;
-  for (const std::vector<std::string>& lines : {lines_that_withhold(), lines_that_check(program)})
+  const auto add = [&](const std::vector<std::string>& lines) {
     script.lines.insert(script.lines.end(), lines.begin(), lines.end());
+  };
+  add(lines_that_withhold());
+  add(lines_that_check(program));
   for (const auto& [name, value] : invocation.environment) // the runtime's own way to set variables
-    if (name != "USER")
-      script.lines.push_back("export " + name + "=" + shell_text({value}));
-  script.lines.push_back("exec " + shell_words(invocation.arguments) + " \"$@\"");
+    add({"export " + name + "=" + (name == "USER" ? "\"${USER:-$(id -un)}\"" : shell_text({value}))});
+  add(lines_that_start(found, program, request.runtime_options, mark));
   return script;
 }
 

@@ -1,5 +1,7 @@
 #include <xaas/runtimes/environment.h>
 
+#include <xaas/base/text.h>
+
 #include <xaas/runtimes/knowledge.h>
 
 #include <algorithm>
@@ -26,14 +28,25 @@ std::map<std::string, std::string> environment_of(const std::map<std::string, st
     if (!withheld && (!directory || visible(value)))
       environment[name] = value;
   }
-  for (const std::string& entry : image)
-    if (const size_t equals = entry.find('='); equals != std::string::npos && equals > 0)
-      environment[entry.substr(0, equals)] = entry.substr(equals + 1);
+  for (auto& [name, value] : variables_of(image))
+    environment[name] = std::move(value);
   for (const auto& [name, value] : own)
     environment[name] = value;
   environment.try_emplace("PATH", knowledge.path);
   environment.try_emplace("HOME", "/"); // as Docker does for a user that the image does not know
   return environment;
+}
+
+std::map<std::string, std::string> variables_of(const std::vector<std::string>& list) {
+  std::map<std::string, std::string> variables;
+  for (const std::string& entry : list)
+    if (const size_t equals = entry.find('='); equals != std::string::npos && equals > 0)
+      variables[entry.substr(0, equals)] = entry.substr(equals + 1);
+  return variables;
+}
+
+bool is_variable_name(const std::string& name) {
+  return !name.empty() && !is_digit(name.front()) && std::all_of(name.begin(), name.end(), is_word_character);
 }
 
 } // namespace xaas::runtimes

@@ -58,7 +58,9 @@ struct Report {
   std::vector<std::string> targets;  // of a tree for several
   std::string runtime;               // of containers; empty: without
   std::vector<Obstacle> obstacles;   // with a container, or overruled by Container::never
+  fs::path module_directory;         // for `module use`
   std::vector<fs::path> modules;     // module files
+  std::vector<std::string> texts;    // of the image, in which paths were changed
   std::vector<run::HostChoice> host;
   std::string mpi_abi; // of the image's MPI, if there is one
   bool host_mpi = false;
@@ -80,7 +82,8 @@ struct Removed {
   uint64_t files = 0;
   std::vector<fs::path> kept; // files that were added or changed; nothing else is left
 };
-// Removes the installation at a prefix: the files that its manifest lists, if they are unchanged.
+// Removes the installation at a prefix: the files that its manifest lists, if they are unchanged. It follows
+// no links, and goes on after errors, of which it returns the first; then it can be repeated.
 // Errors: usage if there is no manifest.
 Result<Removed> uninstall(const fs::path& prefix);
 

@@ -3,6 +3,8 @@
 #include "named_paths.h"
 #include "wrappers.h"
 
+#include <xaas/runtimes/environment.h>
+
 #include <gmock/gmock.h>
 
 using namespace xaas;
@@ -34,35 +36,48 @@ protected:
 };
 
 TEST_F(NamedPathsOfAnImage, FilesAndDirectoriesOfTheImageCount) {
-  EXPECT_EQ(in("/usr/local/share/solver/table"), "/usr/local/share/solver/table");
-  EXPECT_EQ(in("/usr/local/share/solver"), "/usr/local/share/solver");
+  for (const char* text :
+       {"/usr/local/share/solver/table", "/usr/local/share/solver", "/usr/local/share/solver/%s/%d.dat",
+        "/usr/local/bin/solver", "/usr/local/lib/libsolver.so", "/usr/local/share/solver/new/deep/file"})
+    EXPECT_EQ(in(text), text);
   EXPECT_EQ(in("/usr/local/share/solver/"), "/usr/local/share/solver");
   EXPECT_EQ(in("DATA=/usr/local/share/solver"), "/usr/local/share/solver");
-  EXPECT_EQ(in("/usr/local/share/solver/%s.dat"), "/usr/local/share/solver/%s.dat");
-  EXPECT_EQ(in("/usr/local/bin/solver"), "/usr/local/bin/solver");
-  EXPECT_EQ(in("/usr/local/lib/libsolver.so"), "/usr/local/lib/libsolver.so");
+  EXPECT_EQ(in("-I/usr/local/share/solver"), "/usr/local/share/solver");
   EXPECT_EQ(in("/usr/local/lib/../share/solver/table"), "/usr/local/share/solver/table");
 }
 
 TEST_F(NamedPathsOfAnImage, WhatEverySystemHasDoesNot) {
-  for (const char* text : {"/usr/local", "/usr/local/share", "/usr/local/lib", "/bin/sh", "/etc/passwd",
-                           "/usr/lib/x86_64-linux-gnu", "/lib64/ld-linux-x86-64.so.2", "/usr/share/zoneinfo",
-                           "/src/solver/main.c", "/", "//", "a/usr/local/share/solver",
-                           "https://example.org/usr/local/share/solver", "/usr/local/share/man",
-                           "/.xaas/targets", "/usr/local/share/solverr"})
+  for (const char* text :
+       {"/usr/local/lib", "/bin/sh", "/etc/passwd", "/usr/lib/x86_64-linux-gnu",
+        "/lib64/ld-linux-x86-64.so.2", "/usr/share/zoneinfo", "/src/solver/main.c", "/", "//",
+        "a/usr/local/share/solver", "https://example.org/usr/local/share/solver", "/usr/local/share/man",
+        "/.xaas/targets", "/usr/local/share/solverr", "/usr", "/etc/rc", "/home", "/tmp/x"})
     EXPECT_EQ(in(text), "") << text;
   EXPECT_EQ(names_.in("/usr/local/share/solver", {"/usr/local/share/solver"}), "");
   EXPECT_EQ(names_.in(""), "");
 }
 
+// "%s/share/solver/table" finds the file below a string of its own.
+TEST_F(NamedPathsOfAnImage, DirectoriesAboveDataCountAsWholeStrings) {
+  EXPECT_EQ(in("/usr/local"), "/usr/local");
+  EXPECT_EQ(in("/usr/local/share"), "/usr/local/share");
+  EXPECT_EQ(in("--prefix=/usr/local"), "");
+  EXPECT_EQ(in("/usr/local:/usr"), "");
+  EXPECT_EQ(in("/usr/local/bin"), "");
+}
+
 TEST_F(NamedPathsOfAnImage, TextsGetThePrefix) {
-  EXPECT_EQ(
-      names_.below(
-          "/p", "x=/usr/local/share/solver/$name; y='/usr/local/bin/solver'\n/bin/sh /usr/local/share/man\n"),
-      "x=/p/usr/local/share/solver/$name; y='/p/usr/local/bin/solver'\n/bin/sh /usr/local/share/man\n");
-  EXPECT_EQ(names_.below("/p", "nothing"), "nothing");
-  EXPECT_EQ(names_.below("/p", "/usr/local/bin/solver:/usr/local/bin/solver"),
+  const auto made = [&](const std::string& text) { return names_.below("/p", text); };
+  EXPECT_EQ(made("x=/usr/local/share/solver/$name; y='/usr/local/bin/solver'\n/bin/sh /usr/lib\n"),
+            "x=/p/usr/local/share/solver/$name; y='/p/usr/local/bin/solver'\n/bin/sh /usr/lib\n");
+  EXPECT_EQ(made("nothing"), "nothing");
+  EXPECT_EQ(made("prefix=/usr/local\n"), "prefix=/p/usr/local\n");
+  EXPECT_EQ(made("/usr/local/bin/solver:/usr/local/bin/solver"),
             "/p/usr/local/bin/solver:/p/usr/local/bin/solver");
+  for (const char* text :
+       {"${root}/usr/local/share/solver", "$(top)/usr/local/share/solver", "\"$root\"/usr/local/share/solver",
+        "$root/usr/local/share/solver", "`top`/usr/local/share/solver", "x\"/usr/local/share/solver"})
+    EXPECT_EQ(made(text), text);
 }
 
 TEST(InstallScripts, QuoteWhatAShellWouldObey) {
@@ -87,15 +102,27 @@ TEST(InstallModules, QuoteWhatTheirLanguagesWouldObey) {
                       .home = "",
                       .origin = "oci:a",
                       .prefix = "/apps/a",
-                      .paths = {{"PATH", "/apps/a/bin"}},
-                      .variables = {{"MODE", "two\nlines"}}};
+                      .paths = {{"PATH", "/apps/a/bin"}, {"ODD", "two\nlines\1"}}};
   const std::string lua = lua_module(module), tcl = tcl_module(module);
   EXPECT_THAT(lua, HasSubstr(R"(whatis("Description: a \"solver\" \\ [exit] $env(HOME) {"))"));
-  EXPECT_THAT(lua, HasSubstr("prepend_path(\"PATH\", \"/apps/a/bin\")\nsetenv(\"MODE\", \"two\\nlines\")\n"));
+  EXPECT_THAT(lua, HasSubstr("prepend_path(\"PATH\", \"/apps/a/bin\")\n"
+                             "prepend_path(\"ODD\", \"two\\010lines\\001\")\n"
+                             "setenv(\"SOLVER_ROOT\", \"/apps/a\")\n"));
+  EXPECT_TRUE(is_module_of(lua, "/apps/a") && is_module_of(tcl, "/apps/a"));
+  EXPECT_FALSE(is_module_of(lua, "/apps/b") || is_module_of(tcl, "/apps") || is_module_of("", "/apps/a"));
   EXPECT_THAT(tcl, testing::StartsWith("#%Module1.0\n"));
   EXPECT_THAT(tcl, HasSubstr(R"(module-whatis "Description: a \"solver\" \\ \[exit\] \$env(HOME) \{")"));
-  EXPECT_THAT(tcl, HasSubstr("setenv \"MODE\" \"two\\nlines\"\n"));
+  EXPECT_THAT(
+      tcl,
+      HasSubstr("prepend-path \"ODD\" \"two\\u000alines\\u0001\"\nsetenv \"SOLVER_ROOT\" \"/apps/a\"\n"));
   EXPECT_EQ(lua.find("URL"), std::string::npos);
+}
+
+TEST(InstallScripts, NamesThatAShellTakes) {
+  for (const char* name : {"A", "_", "a1", "OMP_NUM_THREADS"})
+    EXPECT_TRUE(runtimes::is_variable_name(name)) << name;
+  for (const char* name : {"", "1a", "a.b", "a-b", "X}\" ]; touch x; #", "a b", "\303\244"})
+    EXPECT_FALSE(runtimes::is_variable_name(name)) << name;
 }
 
 TEST(InstallModules, Names) {
