@@ -65,13 +65,16 @@ Result<Manifest> read_manifest(const fs::path& prefix) {
                       prefix.string() + ": is not an installation of xaas; it has no " + manifest_file);
   constexpr uint64_t limit = uint64_t(1) << 30;
   XAAS_TRY(const std::string text, read_plain_file(path, limit));
-  XAAS_TRY(const Json json, parse_json(text, path.string(), false, ErrorKind::integrity));
-  const JsonReader reader(json, path.string());
+  return parse_manifest(text, path.string());
+}
+
+Result<Manifest> parse_manifest(const std::string& text, const std::string& where) {
+  XAAS_TRY(const Json json, parse_json(text, where, false, ErrorKind::integrity));
+  const JsonReader reader(json, where);
   XAAS_TRY(const JsonReader version, reader.at("version"));
   XAAS_TRY(const int64_t number, version.integer());
   if (number != manifest_version)
-    return make_error(ErrorKind::unsatisfied,
-                      path.string() + ": version " + std::to_string(number) + " is not known",
+    return make_error(ErrorKind::unsatisfied, where + ": version " + std::to_string(number) + " is not known",
                       "use a newer xaas");
   Manifest manifest;
   XAAS_TRY(manifest.image, reader.string_at("image"));
@@ -85,15 +88,14 @@ Result<Manifest> read_manifest(const fs::path& prefix) {
   XAAS_TRY(manifest.targets, reader.strings_at("targets"));
   XAAS_TRY(const JsonReader modules, reader.at("modules"));
   XAAS_TRY(const auto module_digests, modules.string_map());
-  for (const auto& [module, text_of_digest] : module_digests) {
-    XAAS_TRY(manifest.modules[module], Digest::parse(text_of_digest).in(path.string()));
+  for (const auto& [module, digest] : module_digests) {
+    XAAS_TRY(manifest.modules[module], Digest::parse(digest).in(where));
   }
   XAAS_TRY(const JsonReader files, reader.at("files"));
   XAAS_TRY(manifest.files, files.string_map());
   for (const auto& [file, content] : manifest.files)
     if (!is_below(file))
-      return make_error(ErrorKind::integrity,
-                        path.string() + ": '" + file + "' is not a path below " + prefix.string());
+      return make_error(ErrorKind::integrity, where + ": '" + file + "' is not a path below the prefix");
   return manifest;
 }
 

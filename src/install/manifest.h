@@ -27,9 +27,11 @@ Result<void> list_files(const fs::path& directory, Manifest& manifest);
 
 Json to_json(const Manifest& manifest);
 
-// The manifest of the installation at a prefix. Usage error if there is none; integrity error if it is
-// malformed.
+// The manifest of the installation at a prefix. Usage error if there is none; errors of parse_manifest().
 Result<Manifest> read_manifest(const fs::path& prefix);
+// `where` begins the message of an error: integrity if the text is malformed or a path of a file leads out of
+// the prefix, unsatisfied for a newer version.
+Result<Manifest> parse_manifest(const std::string& text, const std::string& where);
 
 // The files below the prefix that were added or changed since, by their paths.
 Result<std::vector<fs::path>> changed_files(const fs::path& prefix, const Manifest& manifest);

@@ -67,7 +67,7 @@ Result<Programs> find_programs(const fs::path& tree, const std::vector<std::uniq
     if (is_plain_name(name))
       programs.paths.emplace(name, path);
     else
-      odd.push_back(printable(path));
+      odd.push_back(printable(replaced(path, "\n", "\\n")));
   };
   const std::vector<std::string>& entry_point = images.front()->config().entrypoint;
   if (!entry_point.empty()) {
@@ -85,17 +85,22 @@ Result<Programs> find_programs(const fs::path& tree, const std::vector<std::uniq
       programs.main = *found;
     }
   }
-  for (const std::string& directory : search_path) {
-    const std::string inside = find_in_tree(tree, directory).inside;
-    for (const std::string& path : own)
-      if (find_in_tree(tree, fs::path(path).parent_path().string()).inside == inside)
-        add(path);
+  std::map<std::string, std::vector<std::string>> own_by_directory; // without links
+  std::map<std::string, std::string> inside;
+  for (const std::string& path : own) {
+    const auto [known, is_new] = inside.try_emplace(fs::path(path).parent_path());
+    if (is_new)
+      known->second = find_in_tree(tree, known->first).inside;
+    own_by_directory[known->second].push_back(path);
   }
+  for (const std::string& directory : search_path)
+    for (const std::string& path : own_by_directory[find_in_tree(tree, directory).inside])
+      add(path);
   if (!odd.empty()) {
     std::sort(odd.begin(), odd.end());
     odd.erase(std::unique(odd.begin(), odd.end()), odd.end());
-    constexpr size_t shown = 3;
-    programs.notes.push_back("no script starts " + image::few(odd, shown) +
+    constexpr size_t most = 3;
+    programs.notes.push_back("no script starts " + image::few(odd, most) +
                              ": the name has other characters than letters, digits and ._+-@%,=");
   }
   if (programs.paths.empty())

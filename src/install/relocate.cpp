@@ -67,13 +67,12 @@ private:
     if (first->p_vaddr < first->p_offset || (first->p_vaddr - first->p_offset) % page_ != 0)
       return no_place("its first segment has an unusual address");
     base_ = first->p_vaddr - first->p_offset;
-    if (data().size() > end_of_contents())
+    if (data().find_first_not_of('\0', end_of_contents()) != std::string_view::npos)
       return no_place("other data follows it, which it may look for at the end of the file");
     return read_dynamic();
   }
 
   uint64_t end_of_contents() const {
-    constexpr uint64_t alignment = 16; // linkers and strip(1) pad
     uint64_t end = std::max<uint64_t>(image_.header().e_phoff + segments_.size() * sizeof(Elf::Phdr),
                                       image_.header().e_shoff + image_.sections().size() * sizeof(Elf::Shdr));
     for (const Elf::Phdr& segment : segments_)
@@ -81,7 +80,7 @@ private:
     for (const loader::ElfSection& section : image_.sections())
       if (section.header->sh_type != SHT_NOBITS)
         end = std::max<uint64_t>(end, section.header->sh_offset + section.bytes.size());
-    return aligned(end, alignment);
+    return end;
   }
 
   Result<void> read_dynamic() {
@@ -101,7 +100,7 @@ private:
         size = entry.getVal();
     }
     const std::optional<uint64_t> offset = offset_of(old_strings_, size);
-    if (!offset)
+    if (!offset || old_strings_ == 0 || size == 0)
       return loader::damaged("the dynamic string table lies outside the file");
     strings_ = data().substr(*offset, size);
     return {};

@@ -30,7 +30,7 @@ Result<void> write_new(const fs::path& path, const std::string& text, const fs::
   XAAS_TRY(const TemporaryDirectory beside, TemporaryDirectory::create(path.parent_path(), ".xaas-tmp-"));
   const fs::path made = beside.path() / "module";
   XAAS_CHECK(write_file(made, text));
-  if (link(made.c_str(), path.c_str()) == 0)
+  if (::link(made.c_str(), path.c_str()) == 0)
     return {};
   return errno == EEXIST ? taken(path, prefix) : errno_error(errno, "writing " + path.string());
 }

@@ -151,6 +151,14 @@ TEST_F(RelocateOthers, RefusesWhatHasNoPaths) {
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().kind, ErrorKind::unsatisfied);
   EXPECT_FALSE(relocate("#!/bin/sh\n", {}));
+  // A program that reads the end of its file.
+  compile("-DSIZE=1 main.c lib/liblevel.so -o program");
+  const std::string program = content("program");
+  EXPECT_TRUE(relocate(program + std::string(7, '\0'), {.interpreter = "/lib/loader", .rpath = {}}));
+  const Result<std::string> appended =
+      relocate(program + "PAYLOAD", {.interpreter = "/lib/loader", .rpath = {}});
+  ASSERT_FALSE(appended);
+  EXPECT_EQ(appended.error().kind, ErrorKind::unsatisfied);
 }
 
 // Every cut and every changed byte of the headers is refused, or gives a file that is read without a crash.
