@@ -385,7 +385,7 @@ const char* name_of(Problem::Kind kind) {
 
 Result<Report> check(const oci::Reference& reference, const std::optional<system::SystemDescription>& system,
                      Progress& progress, const registry::Access& access,
-                     const std::optional<provenance::PublicKey>& key, bool all_kernels) {
+                     const std::optional<provenance::Signer>& signer, bool all_kernels) {
   const auto within = [&]<typename T>(Result<T> result) {
     return oci::in_operation(std::move(result), "verifying", reference.text);
   };
@@ -397,8 +397,8 @@ Result<Report> check(const oci::Reference& reference, const std::optional<system
           system ? image::best_for(system::target_cpu(*system), [&] { return system::target_gpus(*system); })
                  : image::best_for(target::host_cpu(), system::host_gpus, image::IfNoneFits::first)));
   std::optional<provenance::Signature> signature;
-  if (key) {
-    XAAS_TRY(signature, within(provenance::check_signature(*image, *key, access)));
+  if (signer) {
+    XAAS_TRY(signature, within(provenance::check_signature(*image, *signer, access)));
   }
   XAAS_TRY(const Recorded recorded, within(recorded_by(*image)));
   XAAS_TRY(Report report, within(Verification(*image, recorded, system, all_kernels).run(progress)));

@@ -1,6 +1,6 @@
 #include "images.h"
 #include "registry_options.h"
-#include "verify_key.h"
+#include "signer_options.h"
 #include "warnings.h"
 
 #include <xaas/base/text.h>
@@ -27,7 +27,7 @@ public:
         ->type_name("NAME");
     app.add_flag("--all-kernels", all_kernels_,
                  "Count a CUDA kernel that cannot run on the CPU as a problem, not as a warning");
-    add_verify_key(app, verify_key_);
+    signer_.add(app);
     registry_.add(app);
   }
 
@@ -37,10 +37,10 @@ public:
     if (!system_.empty() || !cpu_.empty()) {
       XAAS_TRY(system, system_of(system_, cpu_));
     }
-    XAAS_TRY(const auto key, read_verify_key(verify_key_));
+    XAAS_TRY(const auto signer, signer_.read(SignerOptions::From::options));
     TerminalProgress progress(common.quiet, common.verbosity);
     const registry::Access access = registry_.read(image.transport == oci::Transport::registry, progress);
-    const Result<check::Report> result = check::check(image, system, progress, access, key, all_kernels_);
+    const Result<check::Report> result = check::check(image, system, progress, access, signer, all_kernels_);
     prune_after(image);
     XAAS_TRY(const check::Report report, result);
     if (common.json())
@@ -131,7 +131,8 @@ private:
       std::cout << (report.unknown.empty() ? "it can run there\n" : "it can run there as far as is known\n");
   }
 
-  std::string image_, system_, cpu_, verify_key_;
+  std::string image_, system_, cpu_;
+  SignerOptions signer_;
   bool all_kernels_ = false;
   RegistryOptions registry_;
 };

@@ -5,8 +5,8 @@
 #include "kernels.h"
 #include "registry_options.h"
 #include "settings.h"
+#include "signer_options.h"
 #include "trace_option.h"
-#include "verify_key.h"
 #include "warnings.h"
 
 #include <xaas/base/process.h>
@@ -76,7 +76,7 @@ public:
            "--set", set_,
            "Choose this value of a specialization point; can be repeated. `isa` chooses the IR, not the CPU")
         ->type_name("K=V");
-    add_verify_key(app, verify_key_);
+    signer_.add(app);
     app.add_option(
            "--reuse", reuse_,
            "First look here for an image that was deployed earlier for the same kind of machine: oci:DIR "
@@ -174,7 +174,7 @@ private:
     if (const std::string place = settings().reuse(); !place.empty()) {
       XAAS_TRY(request.reuse, oci::parse_reference(place));
     }
-    XAAS_TRY(request.verify_key, read_verify_key(settings().verify_key().string()));
+    XAAS_TRY(request.signer, signer_.read(SignerOptions::From::settings));
     request.sbom = !sbom_.empty();
     request.attach_sbom = attach_sbom_;
     request.dry_run = dry_run_;
@@ -388,9 +388,10 @@ private:
   }
 
   EdfOption edf_;
+  SignerOptions signer_;
   TraceOption trace_;
   RegistryOptions registry_;
-  std::string image_, output_, verify_key_, sbom_, reuse_;
+  std::string image_, output_, sbom_, reuse_;
   std::string ptxas_;
   std::vector<std::string> systems_, cpus_, set_, gpus_, runtimes_, runtime_options_;
   bool check_kernels_ = false;

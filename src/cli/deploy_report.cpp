@@ -2,7 +2,7 @@
 
 #include "images.h"
 #include "kernels.h"
-#include "verify_key.h"
+#include "signer_options.h"
 #include "warnings.h"
 
 #include <xaas/base/text.h>

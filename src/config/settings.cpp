@@ -14,7 +14,8 @@ namespace {
 // An empty variable means "none" for settings without a built-in value, and counts as unset for others.
 bool empty_is_none(const Definition& definition) {
   const std::string key = definition.key;
-  return key == "shared_cache" || key == "reuse" || key == "verify_key";
+  return key == "shared_cache" || key == "reuse" || key == "verify_key" || key == "certificate_identity" ||
+         key == "certificate_issuer" || key == "trusted_root";
 }
 
 } // namespace
@@ -178,6 +179,18 @@ std::string Settings::reuse() const {
 
 fs::path Settings::verify_key() const {
   return text_of("verify_key");
+}
+
+std::string Settings::certificate_identity() const {
+  return text_of("certificate_identity");
+}
+
+std::string Settings::certificate_issuer() const {
+  return text_of("certificate_issuer");
+}
+
+fs::path Settings::trusted_root() const {
+  return text_of("trusted_root");
 }
 
 } // namespace xaas::config

@@ -397,9 +397,9 @@ Result<image::ApplicationImage> open_source(const Request& request, const std::s
            within(request.image.text,
                   registry::open_image(request.image, target::oci_architecture(request.system.arch),
                                        request.access)));
-  if (request.verify_key) {
+  if (request.signer) {
     XAAS_TRY(report.signature,
-             provenance::check_signature(*opened, *request.verify_key, request.access).in(what));
+             provenance::check_signature(*opened, *request.signer, request.access).in(what));
   }
   XAAS_TRY(image::ApplicationImage source,
            within(request.image.text, image::ApplicationImage::open(std::move(opened))));

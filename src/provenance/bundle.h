@@ -20,8 +20,8 @@ inline constexpr const char* by_certificate = "by an identity with a certificate
 // Whether a media type is that of a bundle, of any version.
 bool is_bundle_type(const std::string& media_type);
 
-// Why a bundle is not a valid signature by this key of the image with this digest, as a phrase that continues
-// "signatures: ..."; empty if it is one. The proofs of a transparency log are not examined.
-std::string why_not_valid(const std::string& bundle, const PublicKey& key, const Digest& wanted);
+// Why a bundle is not a valid signature by this signer of the image with this digest, as a phrase that
+// continues "signatures: ..."; empty if it is one. For a key, certificates and logs are not examined.
+std::string why_not_valid(const std::string& bundle, const Signer& signer, const Digest& wanted);
 
 } // namespace xaas::provenance

@@ -1,3 +1,4 @@
+#include <xaas/base/base64.h>
 #include <xaas/provenance/signature.h>
 
 #include <openssl/bio.h>
@@ -118,6 +119,15 @@ Result<PublicKey> PublicKey::parse(const std::string& pem, const std::string& na
   OPENSSL_free(der);
   ERR_clear_error();
   return key;
+}
+
+Result<PublicKey> PublicKey::parse_der(std::string_view der, const std::string& name) {
+  constexpr size_t line = 64; // RFC 7468
+  const std::string text = encode_base64(der);
+  std::string pem = "-----BEGIN PUBLIC KEY-----\n";
+  for (size_t at = 0; at < text.size(); at += line)
+    pem += text.substr(at, line) + "\n";
+  return parse(pem + "-----END PUBLIC KEY-----\n", name);
 }
 
 bool PublicKey::verifies(std::string_view message, std::string_view signature) const {

@@ -50,8 +50,8 @@ class Search {
 public:
   // `opened`: what the reference of the image names.
   Search(const oci::Image& image, const registry::OpenedSource& opened, const Digest& wanted,
-         const PublicKey& key, std::map<std::string, size_t>& reasons)
-      : image_(image), opened_(opened), wanted_(wanted), key_(key), reasons_(reasons) {}
+         const Signer& signer, std::map<std::string, size_t>& reasons)
+      : image_(image), opened_(opened), wanted_(wanted), signer_(signer), reasons_(reasons) {}
 
   // One valid signature is enough, whatever else there is. An error only if there is none.
   Result<bool> run() {
@@ -135,7 +135,7 @@ private:
     XAAS_TRY(const std::optional<std::string> bundle, read(source, layers->front(), max_bundle));
     if (!bundle)
       return no("in a bundle that is damaged or too large");
-    const std::string reason = why_not_valid(*bundle, key_, wanted_);
+    const std::string reason = why_not_valid(*bundle, signer_, wanted_);
     return reason.empty() ? Result<bool>(true) : no(reason);
   }
 
@@ -158,7 +158,12 @@ private:
       return Error(payload.error());
     if (!payload)
       return no("with a damaged payload");
-    if (!key_.verifies(*payload, *signature))
+    const auto* const key = std::get_if<PublicKey>(&signer_);
+    if (!key) // only bundles have all that is needed to judge an identity
+      return no(layer.annotations.contains(certificate_annotation)
+                    ? "in the form of cosign 2, which is for keys here"
+                    : "by a key, not by an identity");
+    if (!key->verifies(*payload, *signature))
       return no(layer.annotations.contains(certificate_annotation) ? by_certificate : "not by this key");
     const Result<Digest> found = signed_digest(*payload);
     if (!found)
@@ -171,7 +176,7 @@ private:
   const oci::Image& image_;
   const registry::OpenedSource& opened_;
   const Digest& wanted_;
-  const PublicKey& key_;
+  const Signer& signer_;
   std::map<std::string, size_t>& reasons_;
 };
 
@@ -195,8 +200,9 @@ Result<Digest> signed_digest(const std::string& payload) {
   return Digest::parse(digest).in(image.where() + "/docker-manifest-digest");
 }
 
-Result<Signature> check_signature(const oci::Image& image, const PublicKey& key,
+Result<Signature> check_signature(const oci::Image& image, const Signer& signer,
                                   const registry::Access& access) {
+  const auto* const key = std::get_if<PublicKey>(&signer);
   const std::string what = "checking the signature of " + image.reference().text;
   std::vector<Digest> digests;
   if (image.index_digest())
@@ -207,9 +213,11 @@ Result<Signature> check_signature(const oci::Image& image, const PublicKey& key,
   std::map<std::string, size_t> reasons;
   std::optional<Error> unread;
   for (const Digest& digest : digests) {
-    Result<bool> good = Search(image, opened, digest, key, reasons).run();
+    Result<bool> good = Search(image, opened, digest, signer, reasons).run();
     if (good && *good)
-      return Signature{digest, key.fingerprint()};
+      return key ? Signature{digest, key->fingerprint(), {}, {}}
+                 : Signature{digest, std::nullopt, std::get<Identity>(signer).name,
+                             std::get<Identity>(signer).issuer};
     if (!good && good.error().kind == ErrorKind::interrupted)
       return std::move(good).error();
     if (!good && !unread)
@@ -222,9 +230,11 @@ Result<Signature> check_signature(const oci::Image& image, const PublicKey& key,
                       what + ": it is not signed: there is no " +
                           place_of_signatures(opened.place.reference, digests[0]).text +
                           ", and no Sigstore bundle refers to it",
-                      "`cosign sign --key` signs an image in a registry");
-  return make_error(ErrorKind::integrity, what + ": none of its signatures is good for the key " +
-                                              key.name() + ": " + text_of(reasons));
+                      "`cosign sign` signs an image in a registry");
+  return make_error(ErrorKind::integrity,
+                    what + ": none of its signatures is good for " +
+                        (key ? "the key " + key->name() : "the identity " + std::get<Identity>(signer).name) +
+                        ": " + text_of(reasons));
 }
 
 } // namespace xaas::provenance

@@ -119,7 +119,7 @@ Invocation apptainer(const Found& found, const Program& program, const Arguments
   append(arguments, options);
   if (!program.inherits)
     arguments.emplace_back("--cleanenv");
-  append(arguments, {"--no-mount", "home,cwd"});
+  append(arguments, {"--no-mount", "home,cwd,tmp"}); // with tmp, it warns of a missing /var/tmp
   for (const runtimes::GpuKind* gpu : program.gpus)
     if (!gpu->apptainer.empty())
       arguments.push_back(gpu->apptainer);

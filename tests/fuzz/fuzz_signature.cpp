@@ -1,5 +1,5 @@
-// The untrusted parts of a signature: the key file, the payload, and a Sigstore bundle. A payload that no key
-// signed must never verify.
+// The untrusted parts of a signature: the key file, the payload, a Sigstore bundle, and the trusted root. A
+// payload that no key or identity signed must never verify.
 #include "bundle.h"
 #include "fuzz.h"
 
@@ -27,5 +27,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   require(!known->verifies(text, text), "a signature that nobody made");
   require(!provenance::why_not_valid(text, *known, digest_of("image")).empty(),
           "a bundle that nobody signed");
+  const Result<provenance::TrustedRoot> root = provenance::TrustedRoot::parse(text, "root");
+  require(root || root.error().kind == ErrorKind::usage, "kind of a root's error");
+  static const std::string trusted = [] {
+    const Result<std::string> file = read_file(XAAS_TRUSTED_ROOT);
+    require(static_cast<bool>(file), "the trusted root of this target");
+    return *file;
+  }();
+  static const Result<provenance::TrustedRoot> known_root = provenance::TrustedRoot::parse(trusted, "known");
+  require(static_cast<bool>(known_root), "the trusted root of this target");
+  for (const provenance::TrustedRoot& each : {*known_root, root ? *root : *known_root})
+    require(!provenance::why_not_valid(
+                 text, provenance::Identity{"user@example.org", "https://issuer.example.org", each},
+                 digest_of("image"))
+                 .empty(),
+            "a bundle of another image");
   return 0;
 }

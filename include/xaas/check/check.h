@@ -66,7 +66,7 @@ struct ValueNeed {
 
 struct Report {
   Digest digest;
-  std::optional<provenance::Signature> signature; // if a key was given
+  std::optional<provenance::Signature> signature; // if a signer was given
   target::Cpu cpu;                                // the image was deployed for it
   std::string on;                                 // the CPU that the image was checked against
   std::vector<CheckedFile> files;                 // programs and libraries
@@ -78,11 +78,11 @@ struct Report {
 
 // Without `system`, the image is checked against its own statements: the CPU that it was deployed for. With
 // it, also against that machine. An image of another kind is a usage error; a damaged ELF file is an
-// integrity error that names it. A worker (base/worker.h) reads the ELF files. With a key, an image that is
-// not signed by it is not looked at (provenance::check_signature). A CUDA kernel that was refused on the CPU
-// is a warning, with `all_kernels` a problem.
+// integrity error that names it. A worker (base/worker.h) reads the ELF files. With a signer, an image that
+// is not signed by it is not looked at (provenance::check_signature). A CUDA kernel that was refused on the
+// CPU is a warning, with `all_kernels` a problem.
 Result<Report> check(const oci::Reference& image, const std::optional<system::SystemDescription>& system,
                      Progress& progress = no_progress(), const registry::Access& access = {},
-                     const std::optional<provenance::PublicKey>& key = {}, bool all_kernels = false);
+                     const std::optional<provenance::Signer>& signer = {}, bool all_kernels = false);
 
 } // namespace xaas::check

@@ -102,7 +102,10 @@ public:
   std::vector<std::string> environment() const;  // of its programs, each as K=V
   uint64_t number(const std::string& key) const; // a count or size that is never null
   std::string reuse() const;                     // an image reference; empty: none
-  fs::path verify_key() const;                   // empty: signatures are not checked
+  fs::path verify_key() const;                   // empty: no key
+  std::string certificate_identity() const;      // empty: none; without a key, signatures are not checked
+  std::string certificate_issuer() const;
+  fs::path trusted_root() const;
 
 private:
   Result<void> read_file(File file, const Sources& sources);

@@ -45,8 +45,8 @@ struct Request {
   registry::Access access;              // for references in a registry
   system::SystemDescription system;
   std::string target; // its name among several, for people; empty: that of the CPU
-  // Only an IR image that is signed by this key is used.
-  std::optional<provenance::PublicKey> verify_key;
+  // Only an IR image that is signed by this signer is used.
+  std::optional<provenance::Signer> signer;
   std::map<std::string, std::string> set; // values chosen by hand
   bool sbom = false;                      // return an SBOM of the deployed image
   bool attach_sbom = false; // also attach it to the image, which must be in a registry or a layout
@@ -108,7 +108,7 @@ struct CriticalPath {
 struct Report {
   std::string image;                              // the output as given
   std::optional<Digest> digest;                   // of the deployed image; absent with dry_run
-  std::optional<provenance::Signature> signature; // of the IR image, if a key was given
+  std::optional<provenance::Signature> signature; // of the IR image, if a signer was given
   std::optional<Json> sbom;                       // SPDX, if requested
   std::optional<Digest> attached;                 // the manifest of the attached SBOM
   select::Selection selection;

@@ -19,7 +19,7 @@ cd work
 tree=$XAAS_CACHE_DIR/trees/$(image_digest "$layout" here | cut -d: -f2)
 
 expect_exit 9 env LD_LIBRARY_PATH=/of/host OF_BOTH=host "$XAAS" run -q --runtime apptainer --bind /opt:/in:ro "oci:$layout:here" -- a 'b c' >line
-expect_equal apptainer "$(cat line)" "[exec][--cleanenv][--no-mount][home,cwd][--bind][/opt:/in:ro][--pwd][$PWD][$tree][/usr/local/bin/probe][a][b c]"
+expect_equal apptainer "$(cat line)" "[exec][--cleanenv][--no-mount][home,cwd,tmp][--bind][/tmp:/tmp][--bind][/opt:/in:ro][--pwd][$PWD][$tree][/usr/local/bin/probe][a][b c]"
 grep -q '^APPTAINERENV_OF_BOTH=image$' ../environment || fail "the image's variable is not there"
 grep -q '^APPTAINERENV_PATH=/usr/local/bin' ../environment || fail "no PATH of the image: $(cat ../environment)"
 ! grep -q '^APPTAINERENV_LD_LIBRARY_PATH=' ../environment || fail "the host's libraries are there"

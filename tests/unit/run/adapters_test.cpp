@@ -113,9 +113,10 @@ TEST_F(Adapters, ApptainerGetsPrefixedVariables) {
   const Invocation line =
       invocation_of(found("apptainer", "/usr/bin/apptainer"), program, {"--userns"}, host);
   EXPECT_THAT(line.arguments,
-              ElementsAre("/usr/bin/apptainer", "exec", "--userns", "--cleanenv", "--no-mount", "home,cwd",
-                          "--nv", "--bind", "/data/a:/input:ro", "--bind", "/home/u/w:/home/u/w", "--pwd",
-                          "/home/u/w", program.tree.string(), "solver", "--steps", "3"));
+              ElementsAre("/usr/bin/apptainer", "exec", "--userns", "--cleanenv", "--no-mount",
+                          "home,cwd,tmp", "--nv", "--bind", "/tmp:/tmp", "--bind", "/data/a:/input:ro",
+                          "--bind", "/home/u/w:/home/u/w", "--pwd", "/home/u/w", program.tree.string(),
+                          "solver", "--steps", "3"));
   EXPECT_THAT(line.environment,
               AllOf(Contains(Pair("APPTAINERENV_PATH", "/usr/bin")),
                     Contains(Pair("APPTAINERENV_LD_LIBRARY_PATH", "/.xaas/host")),

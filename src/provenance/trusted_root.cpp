@@ -1,0 +1,140 @@
+#include "trusted_root.h"
+
+#include <xaas/base/base64.h>
+#include <xaas/base/json.h>
+#include <xaas/base/text.h>
+
+#include <openssl/pem.h>
+
+#include <ctime>
+#include <initializer_list>
+
+namespace xaas::provenance {
+
+namespace {
+
+constexpr uint64_t largest_root = uint64_t(4) << 20;
+constexpr size_t most_entries = 64; // of a list
+
+Result<std::string> decoded(const JsonReader& reader) {
+  XAAS_TRY(const std::string text, reader.string());
+  std::optional<std::string> bytes = decode_base64(text);
+  if (!bytes || bytes->empty())
+    return reader.wrong("base64");
+  return *std::move(bytes);
+}
+
+Result<std::vector<JsonReader>> items_at(const JsonReader& reader, const std::string& key) {
+  const std::optional<JsonReader> list = reader.find(key);
+  if (!list)
+    return std::vector<JsonReader>();
+  XAAS_TRY(std::vector<JsonReader> items, list->items());
+  if (items.size() > most_entries)
+    return make_error(ErrorKind::usage, list->where() + ": more than " + std::to_string(most_entries));
+  return items;
+}
+
+Result<void> read_limit(const JsonReader& period, const std::string& key, int64_t& limit) {
+  const std::optional<JsonReader> found = period.find(key);
+  if (!found)
+    return {};
+  XAAS_TRY(const std::string text, found->string());
+  const std::optional<int64_t> time = parse_utc(text);
+  if (!time)
+    return found->wrong("a time in UTC");
+  limit = *time;
+  return {};
+}
+
+Result<Period> read_period(const JsonReader& reader) {
+  Period period;
+  if (const std::optional<JsonReader> found = reader.find("validFor")) {
+    XAAS_CHECK(read_limit(*found, "start", period.start));
+    XAAS_CHECK(read_limit(*found, "end", period.end));
+  }
+  return period;
+}
+
+Result<Authority> read_authority(const JsonReader& reader) {
+  Authority authority;
+  XAAS_TRY(authority.valid, read_period(reader));
+  XAAS_TRY(const JsonReader chain, reader.at("certChain"));
+  XAAS_TRY(const std::vector<JsonReader> certificates, items_at(chain, "certificates"));
+  for (const JsonReader& each : certificates) {
+    XAAS_TRY(const JsonReader raw, each.at("rawBytes"));
+    XAAS_TRY(const std::string der, decoded(raw));
+    Certificate certificate = parse_certificate(der);
+    if (!certificate)
+      return raw.wrong("a certificate in DER");
+    authority.chain.push_back(std::move(certificate));
+  }
+  if (authority.chain.empty())
+    return chain.wrong("certificates");
+  return authority;
+}
+
+Result<Log> read_log(const JsonReader& reader) {
+  XAAS_TRY(const JsonReader public_key, reader.at("publicKey"));
+  XAAS_TRY(const JsonReader raw, public_key.at("rawBytes"));
+  XAAS_TRY(std::string der, decoded(raw));
+  XAAS_TRY(PublicKey key, PublicKey::parse_der(der, raw.where()));
+  XAAS_TRY(const Period period, read_period(public_key));
+  const Digest digest = digest_of(der);
+  std::string id(reinterpret_cast<const char*>(digest.bytes().data()), Digest::size);
+  return Log{std::move(id), std::move(der), std::move(key), period};
+}
+
+template <typename Entry>
+Result<void> read_list(const JsonReader& root, const char* key, Result<Entry> (*read)(const JsonReader&),
+                       std::vector<Entry>& entries) {
+  XAAS_TRY(const std::vector<JsonReader> items, items_at(root, key));
+  for (const JsonReader& item : items) {
+    XAAS_TRY(Entry entry, read(item));
+    entries.push_back(std::move(entry));
+  }
+  return {};
+}
+
+} // namespace
+
+std::optional<int64_t> parse_utc(const std::string& text) {
+  std::tm parts{};
+  const char* rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (!rest)
+    return std::nullopt;
+  if (*rest == '.')
+    while (is_digit(*++rest)) {
+    }
+  if (std::string_view(rest) != "Z")
+    return std::nullopt;
+  return static_cast<int64_t>(timegm(&parts));
+}
+
+Result<TrustedRoot> TrustedRoot::read(const fs::path& file) {
+  XAAS_TRY(const std::string text, read_file(file, largest_root));
+  return parse(text, file.string());
+}
+
+Result<TrustedRoot> TrustedRoot::parse(const std::string& text, const std::string& name) {
+  const CleanErrors clean;
+  XAAS_TRY(const Json json, parse_json(text, name));
+  const JsonReader root(json, name, ErrorKind::usage);
+  auto content = std::make_shared<Content>();
+  XAAS_CHECK(read_list(root, "certificateAuthorities", read_authority, content->certificate_authorities));
+  XAAS_CHECK(read_list(root, "timestampAuthorities", read_authority, content->timestamp_authorities));
+  XAAS_CHECK(read_list(root, "tlogs", read_log, content->logs));
+  XAAS_CHECK(read_list(root, "ctlogs", read_log, content->certificate_logs));
+  if (content->certificate_authorities.empty())
+    return make_error(ErrorKind::usage, name + ": is not a trusted root: it has no certificateAuthorities",
+                      "`cosign trusted-root create` writes one; Sigstore's public one is trusted_root.json");
+  if (content->logs.empty() && content->timestamp_authorities.empty())
+    return make_error(ErrorKind::usage, name +
+                                            ": has neither tlogs nor timestampAuthorities, so nothing tells "
+                                            "when something was signed");
+  TrustedRoot made;
+  made.name_ = name;
+  made.content_ = std::move(content);
+  return made;
+}
+
+} // namespace xaas::provenance
