@@ -79,8 +79,8 @@ expect_exit 5 /bench/home/installed/bin/probe exit 5
 messages=$(/bench/home/installed/bin/probe 2>&1 >/dev/null)
 [ -z "$messages" ] || fail "an installed program has messages: $messages"
 echo "xaas install: the same"
-export APPTAINER_DISABLE_CACHE=1 # it finds an image under any name there
 for image in oci:/bench/alone oci-archive:/bench/app.tar /bench/app.sqfs; do
+  rm -rf "$HOME/.apptainer" # its cache knows an image under any name
   says '[a]' apptainer --quiet exec "$image" /usr/local/bin/probe a
   echo "apptainer exec $image"
 done
