@@ -56,6 +56,7 @@ public:
         ->allow_extra_args(false);
     app.add_option("--entrypoint", entrypoint_, "Replace the entrypoint of the image; empty: none")
         ->type_name("PROGRAM");
+    app.add_flag("--shell", shell_, "Start a shell of the image instead of its program");
     app.add_option("--workdir", directory_,
                    "Working directory in the container (default: the current directory)")
         ->type_name("DIR");
@@ -86,6 +87,9 @@ public:
                         "arguments of the program follow `--`");
     if (!program_.empty())
       entrypoint_ = program_;
+    if (shell_ && entrypoint_)
+      return make_error(ErrorKind::usage, "xaas run: --shell starts no program, such as " + *entrypoint_,
+                        "the arguments of the shell follow `--`");
     arguments_.insert(arguments_.end(), rest.begin(), rest.end());
     if (!print_ && (!launcher_.empty() || ranks_ > 0))
       return make_error(ErrorKind::usage, "xaas run: --launcher and --ranks need --print");
@@ -134,6 +138,7 @@ private:
     request.runtime_options = runtime_options_;
     request.mpi = parse_mpi(mpi_);
     XAAS_TRY(request.host, parse_host(host_, request.mpi));
+    request.shell = shell_;
     request.assume_launcher = !launcher_.empty();
     request.gpus = !no_gpu_;
     request.check = !no_check_;
@@ -208,6 +213,8 @@ private:
       add("--env", variable);
     if (entrypoint_)
       add("--entrypoint", *entrypoint_);
+    if (shell_)
+      line.emplace_back("--shell");
     if (!directory_.empty())
       add("--workdir", directory_);
     if (no_gpu_)
@@ -225,7 +232,7 @@ private:
   std::string image_, program_, mpi_ = "auto", host_ = "auto", directory_, launcher_;
   std::optional<std::string> entrypoint_;
   std::vector<std::string> arguments_, runtimes_, runtime_options_, binds_, variables_;
-  bool no_gpu_ = false, no_check_ = false, print_ = false;
+  bool shell_ = false, no_gpu_ = false, no_check_ = false, print_ = false;
   unsigned ranks_ = 0;
   RegistryOptions registry_;
 };

@@ -43,7 +43,7 @@ public:
 
   Result<Plan> run() {
     XAAS_CHECK(open_tree());
-    choose_command();
+    XAAS_CHECK(choose_command());
     XAAS_CHECK(add_host_binds());
     add_rank_directories();
     XAAS_CHECK(choose_directory());
@@ -148,18 +148,30 @@ private:
   }
 
   // OCI image specification, config.md: Entrypoint, with Cmd as its arguments.
-  void choose_command() {
+  Result<void> choose_command() {
     std::vector<std::string> entrypoint = config_.entrypoint;
-    if (request_.entrypoint) {
+    if (request_.shell) {
+      XAAS_TRY(const std::string shell, find_shell());
+      entrypoint = {shell};
+    } else if (request_.entrypoint) {
       entrypoint.clear();
       if (!request_.entrypoint->empty())
         entrypoint.push_back(*request_.entrypoint);
     }
-    const bool own = request_.arguments.empty() && !request_.entrypoint;
+    const bool own = request_.arguments.empty() && !request_.entrypoint && !request_.shell;
     program_.command = entrypoint;
     const std::vector<std::string>& arguments = own ? config_.cmd : request_.arguments;
     program_.command.insert(program_.command.end(), arguments.begin(), arguments.end());
     has_entrypoint_ = !entrypoint.empty();
+    return {};
+  }
+
+  Result<std::string> find_shell() const {
+    for (const char* shell : {"/bin/bash", "/usr/bin/bash", "/bin/sh", "/usr/bin/sh"})
+      if (find_in_tree(program_.tree, shell).type == fs::file_type::regular)
+        return std::string(shell);
+    return make_error(ErrorKind::not_found, "the image has no shell",
+                      R"("runtime": ["/bin/sh"] in the application spec adds that of the build machine)");
   }
 
   Result<void> add_host_binds() {

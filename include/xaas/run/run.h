@@ -68,6 +68,7 @@ struct Request {
   oci::Reference image; // any transport that can be read, or a tree (`rootfs:`), which is run in place
   std::vector<std::string> arguments;    // replace the image's Cmd; empty: the image's
   std::optional<std::string> entrypoint; // replaces the image's; an empty string: none
+  bool shell = false;                    // start a shell of the image instead; then no entrypoint
   std::map<std::string, std::string> environment;
   std::vector<Bind> binds;
   std::string directory;                    // inside; empty: see docs/running.md

@@ -76,6 +76,9 @@ expect_error 3 "image format 2 is newer" "${run[@]}" rootfs:tree mesh
 echo '{' >tree/.xaas/image.json
 expect_error 7 "/.xaas/image.json" "${run[@]}" rootfs:tree mesh
 
+expect_error 4 'the image has no shell' "${run[@]}" oci:app:here --shell
+expect_error 2 'starts no program' "${run[@]}" oci:app:here solve --shell
+
 # enroot and pyxis start squashfs files by files in them; so does what starts /etc/rc in the tree, with a shell.
 cp -r src shell-src
 jq '.runtime = ["/bin/sh"] | .image.env = {"OF_IMAGE": "image"}' src/xaas.json >shell-src/xaas.json
@@ -85,6 +88,7 @@ unsquashfs -q -n -d shell-tree shell.sqfs >/dev/null
 "$XAAS" run --print --format json --runtime bwrap squashfs:shell.sqfs -q >plan.json
 expect_equal "/etc/environment" "$(cat shell-tree/etc/environment)" \
   "$(jq -r '.config.Env[]' shell-tree/.xaas/image.json)"
+expect_equal "a shell" "$("${run[@]}" squashfs:shell.sqfs --shell -- -c 'echo "$0 $OF_IMAGE"; mesh x')" "$(printf '/bin/sh image\nmesh1 image')"
 started() { # ARGUMENT...
   # shellcheck disable=SC2046 # no value has blanks
   env -i $(cat shell-tree/etc/environment) bwrap --bind shell-tree / --proc /proc --dev /dev -- /bin/sh /etc/rc "$@"

@@ -1,4 +1,5 @@
-// Trusted roots: what is one, and times in them. The verification of bundles is in tests/e2e/cases/keyless.sh.
+// Trusted roots: what is one, and times in them. The verification of bundles is in
+// tests/e2e/cases/keyless.sh.
 #include "trusted_root.h"
 
 #include <xaas/base/file.h>
@@ -27,13 +28,12 @@ TEST(TrustedRoot, HasWhatTheFileHas) {
 
 TEST(TrustedRoot, OtherFilesAreUsageErrors) {
   const std::string good = *read_file(seed);
-  for (const auto& [text, message] :
-       {std::pair<std::string, std::string>{"", "root"},
-        {"[]", "is not a trusted root"},
-        {"{}", "is not a trusted root"},
-        {R"({"certificateAuthorities": [{}]})", "certChain"},
-        {R"({"certificateAuthorities": 7})", "certificateAuthorities"},
-        {good.substr(0, good.size() / 2), "root"}}) {
+  for (const auto& [text, message] : {std::pair<std::string, std::string>{"", "root"},
+                                      {"[]", "is not a trusted root"},
+                                      {"{}", "is not a trusted root"},
+                                      {R"({"certificateAuthorities": [{}]})", "certChain"},
+                                      {R"({"certificateAuthorities": 7})", "certificateAuthorities"},
+                                      {good.substr(0, good.size() / 2), "root"}}) {
     const Result<TrustedRoot> root = TrustedRoot::parse(text, "root");
     ASSERT_FALSE(root) << text;
     EXPECT_EQ(root.error().kind, ErrorKind::usage) << root.error().message;
