@@ -1,5 +1,6 @@
 #include "signer_options.h"
 
+#include "images.h"
 #include "settings.h"
 
 namespace xaas::cli {
@@ -7,17 +8,21 @@ namespace xaas::cli {
 void SignerOptions::add(CLI::App& app) {
   app.add_option("--verify-key", key_,
                  "Use the image only if it is signed with this public key (PEM), as by `cosign sign --key`")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty);
   app.add_option("--certificate-identity", identity_,
                  "Use the image only if this identity signed it: an email address, or the address of a "
                  "workflow, as by `cosign sign`")
-      ->type_name("IDENTITY");
+      ->type_name("IDENTITY")
+      ->check(not_empty);
   app.add_option("--certificate-oidc-issuer", issuer_,
                  "The provider that knows the identity, such as https://token.actions.githubusercontent.com")
-      ->type_name("URL");
+      ->type_name("URL")
+      ->check(not_empty);
   app.add_option("--trusted-root", root_,
                  "The certificate authorities and logs that are trusted for identities (trusted_root.json)")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty);
 }
 
 Result<std::optional<provenance::Signer>> SignerOptions::read(From from) const {
@@ -36,16 +41,15 @@ Result<std::optional<provenance::Signer>> SignerOptions::read(From from) const {
   }
   if (issuer.empty())
     issuer = settings().certificate_issuer();
+  if (identity.empty() && (!issuer_.empty() || !root_.empty()))
+    return make_error(ErrorKind::usage,
+                      "--certificate-oidc-issuer and --trusted-root need --certificate-identity");
   if (!key.empty()) {
     XAAS_TRY(provenance::PublicKey read, provenance::PublicKey::read(key));
     return std::optional<provenance::Signer>(std::move(read));
   }
-  if (identity.empty()) {
-    if (!issuer_.empty() || !root_.empty())
-      return make_error(ErrorKind::usage,
-                        "--certificate-oidc-issuer and --trusted-root need --certificate-identity");
+  if (identity.empty())
     return std::optional<provenance::Signer>();
-  }
   const std::string root = root_.empty() ? settings().trusted_root().string() : root_;
   if (issuer.empty() || root.empty())
     return make_error(ErrorKind::usage,

@@ -18,6 +18,8 @@ namespace {
 constexpr std::string_view statement_version = "https://in-toto.io/Statement/v";
 constexpr const char* signature_predicate = "https://sigstore.dev/cosign/sign/v1";
 constexpr size_t max_envelope_signatures = 16;
+constexpr size_t max_certificate = 64 * 1024;
+constexpr size_t longest_reason = 300; // it can quote the bundle
 
 // What an envelope's signatures sign, so that a payload is never taken for one of another type (DSSE,
 // "Pre-Authentication Encoding").
@@ -115,7 +117,7 @@ Result<std::string> judge_identity(const JsonReader& bundle, const Envelope& env
   XAAS_TRY(const std::string der, certificate_of(material));
   if (der.empty())
     return std::string("by a key, not by an identity");
-  const Certificate certificate = parse_certificate(der);
+  const Certificate certificate = der.size() > max_certificate ? nullptr : parse_certificate(der);
   if (!certificate)
     return std::string("with a damaged certificate");
   XAAS_TRY(const PublicKey key, key_of(certificate));
@@ -158,8 +160,11 @@ bool is_bundle_type(const std::string& media_type) {
 }
 
 std::string why_not_valid(const std::string& bundle, const Signer& signer, const Digest& wanted) {
-  Result<std::string> reason = judge(bundle, signer, wanted);
-  return reason ? *std::move(reason) : "in a malformed bundle (" + reason.error().message + ")";
+  const Result<std::string> judged = judge(bundle, signer, wanted);
+  std::string reason = judged ? *judged : "in a malformed bundle (" + judged.error().message + ")";
+  if (reason.size() > longest_reason)
+    reason = reason.substr(0, longest_reason) + "...";
+  return printable(replaced(reason, "\n", " "));
 }
 
 } // namespace xaas::provenance

@@ -1,11 +1,6 @@
 #include "certificate.h"
 
-#include <xaas/base/base64.h>
-#include <xaas/base/file.h>
-
 #include <openssl/pem.h>
-
-#include <algorithm>
 
 namespace xaas::provenance {
 
@@ -27,6 +22,8 @@ std::optional<std::string> extension_of(X509* certificate, const char* oid) {
   const int at = X509_get_ext_by_OBJ(certificate, object.get(), -1);
   if (at < 0)
     return std::nullopt;
+  if (X509_get_ext_by_OBJ(certificate, object.get(), at) >= 0) // which one counts?
+    return std::string();
   return text_of(X509_EXTENSION_get_data(X509_get_ext(certificate, at)));
 }
 
@@ -35,15 +32,15 @@ std::string issuer_of(X509* certificate) {
     const unsigned char* at = bytes_of(*der);
     const std::unique_ptr<ASN1_UTF8STRING, Frees<ASN1_UTF8STRING_free>> text(
         d2i_ASN1_UTF8STRING(nullptr, &at, static_cast<long>(der->size())));
-    return text ? text_of(text.get()) : std::string();
+    return text && at == bytes_of(*der) + der->size() ? text_of(text.get()) : std::string();
   }
   return extension_of(certificate, old_issuer_oid).value_or("");
 }
 
 bool is_within(const Certificate& certificate, int64_t time) {
   time_t seconds = time;
-  return X509_cmp_time(X509_get0_notBefore(certificate.get()), &seconds) <= 0 &&
-         X509_cmp_time(X509_get0_notAfter(certificate.get()), &seconds) >= 0;
+  return X509_cmp_time(X509_get0_notBefore(certificate.get()), &seconds) < 0 && // or equal; 0 is an error
+         X509_cmp_time(X509_get0_notAfter(certificate.get()), &seconds) > 0;
 }
 
 // The certificate that signed this one, if the chain to a trusted one is valid at that time.
@@ -69,37 +66,16 @@ Certificate signer_of(const Certificate& certificate, const Authority& authority
   return Certificate(issuer, X509_free);
 }
 
-// OpenSSL reads logs from files only.
-std::unique_ptr<CTLOG_STORE, Frees<CTLOG_STORE_free>> store_of(const std::vector<Log>& logs) {
-  std::unique_ptr<CTLOG_STORE, Frees<CTLOG_STORE_free>> store(CTLOG_STORE_new());
-  const Result<TemporaryDirectory> directory = TemporaryDirectory::create();
-  if (!store || !directory)
-    return nullptr;
-  std::string names, sections;
-  for (size_t i = 0; i < logs.size(); ++i) {
-    const std::string name = "log" + std::to_string(i);
-    names += (i ? "," : "") + name;
-    sections += "[" + name + "]\ndescription = " + name + "\nkey = " + encode_base64(logs[i].der) + "\n";
-  }
-  const fs::path file = directory->path() / "logs";
-  if (!write_file(file, "enabled_logs = " + names + "\n" + sections, 0600, false) ||
-      CTLOG_STORE_load_file(store.get(), file.c_str()) != 1)
-    return nullptr;
-  return store;
-}
-
 bool is_logged(const Certificate& certificate, const Certificate& issuer, const std::vector<Log>& logs,
                int64_t time) {
   const std::unique_ptr<STACK_OF(SCT), Frees<SCT_LIST_free>> promises(static_cast<STACK_OF(SCT)*>(
       X509_get_ext_d2i(certificate.get(), NID_ct_precert_scts, nullptr, nullptr)));
-  const auto store = store_of(logs);
   const std::unique_ptr<CT_POLICY_EVAL_CTX, Frees<CT_POLICY_EVAL_CTX_free>> policy(CT_POLICY_EVAL_CTX_new());
-  if (!promises || !store || !policy)
+  if (!promises || !policy)
     return false;
   constexpr uint64_t milliseconds = 1000;
   CT_POLICY_EVAL_CTX_set1_cert(policy.get(), certificate.get());
   CT_POLICY_EVAL_CTX_set1_issuer(policy.get(), issuer.get());
-  CT_POLICY_EVAL_CTX_set_shared_CTLOG_STORE(policy.get(), store.get());
   CT_POLICY_EVAL_CTX_set_time(policy.get(), (static_cast<uint64_t>(time) + 600) * milliseconds);
   for (int i = 0; i < sk_SCT_num(promises.get()); ++i) {
     SCT* const promise = sk_SCT_value(promises.get(), i);
@@ -108,11 +84,13 @@ bool is_logged(const Certificate& certificate, const Certificate& issuer, const 
     const size_t size = SCT_get0_log_id(promise, &id);
     const std::string wanted(reinterpret_cast<const char*>(id), size);
     const auto seconds = static_cast<int64_t>(SCT_get_timestamp(promise) / milliseconds);
-    const bool known = std::any_of(logs.begin(), logs.end(), [&](const Log& log) {
-      return log.id == wanted && log.valid.contains(seconds);
-    });
-    if (known && SCT_validate(promise, policy.get()) == 1)
-      return true;
+    for (const Log& log : logs) {
+      if (log.id != wanted || !log.valid.contains(seconds))
+        continue;
+      CT_POLICY_EVAL_CTX_set_shared_CTLOG_STORE(policy.get(), log.store.get());
+      if (SCT_validate(promise, policy.get()) == 1)
+        return true;
+    }
   }
   return false;
 }
@@ -142,9 +120,12 @@ std::string why_not_certified(const Certificate& certificate, const TrustedRoot:
   const CleanErrors clean;
   if (!is_within(certificate, time))
     return "made when its certificate was not valid";
-  if (X509_check_ca(certificate.get()) != 0 ||
-      !(X509_get_extended_key_usage(certificate.get()) & XKU_CODE_SIGN) ||
-      X509_get_extended_key_usage(certificate.get()) == UINT32_MAX)
+  // Without an extension, OpenSSL's answer is that all bits are set.
+  const uint32_t purposes = X509_get_extended_key_usage(certificate.get()),
+                 usage = X509_get_key_usage(certificate.get());
+  if (X509_check_ca(certificate.get()) != 0 || (X509_get_extension_flags(certificate.get()) & EXFLAG_CA) ||
+      purposes == UINT32_MAX || !(purposes & XKU_CODE_SIGN) || usage == UINT32_MAX ||
+      !(usage & KU_DIGITAL_SIGNATURE))
     return "with a certificate that is not for signing";
   for (const Authority& authority : root.certificate_authorities) {
     if (!authority.valid.contains(time))
@@ -152,7 +133,7 @@ std::string why_not_certified(const Certificate& certificate, const TrustedRoot:
     const Certificate issuer = signer_of(certificate, authority, time);
     if (!issuer)
       continue;
-    if (root.certificate_logs.empty() || is_logged(certificate, issuer, root.certificate_logs, time))
+    if (!root.wants_certificate_logs || is_logged(certificate, issuer, root.certificate_logs, time))
       return {};
     return "with a certificate that none of the trusted logs of certificates has";
   }

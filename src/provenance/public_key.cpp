@@ -1,3 +1,5 @@
+#include "openssl.h"
+
 #include <xaas/base/base64.h>
 #include <xaas/provenance/signature.h>
 
@@ -96,8 +98,9 @@ Result<PublicKey> PublicKey::parse(const std::string& pem, const std::string& na
   const std::unique_ptr<BIO, Free> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   PublicKey key;
   key.name_ = name;
-  key.key_ = std::shared_ptr<void>(bio ? PEM_read_bio_PUBKEY(bio.get(), nullptr, nullptr, nullptr) : nullptr,
-                                   [](void* pointer) { EVP_PKEY_free(static_cast<EVP_PKEY*>(pointer)); });
+  key.key_ =
+      std::shared_ptr<void>(bio ? PEM_read_bio_PUBKEY(bio.get(), nullptr, no_password, nullptr) : nullptr,
+                            [](void* pointer) { EVP_PKEY_free(static_cast<EVP_PKEY*>(pointer)); });
   EVP_PKEY* const read = key_of(key.key_);
   if (!read)
     return refused("not a public key: its PEM block is damaged");

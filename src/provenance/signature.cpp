@@ -140,7 +140,8 @@ private:
   }
 
   bool no(const std::string& reason) {
-    ++reasons_[reason];
+    constexpr size_t most = 16; // different ones
+    ++reasons_[reasons_.size() < most || reasons_.contains(reason) ? reason : "for other reasons"];
     return false;
   }
 

@@ -12,16 +12,22 @@ namespace xaas::provenance {
 
 namespace {
 
-constexpr size_t most_proofs = 16; // of a kind; each is verified
+constexpr size_t most_proofs = 16;             // of a kind; each is verified
+constexpr size_t largest_response = 64 * 1024; // of a timestamp authority, with its certificates
 
 std::optional<std::string> bytes_at(const JsonReader& reader, const std::string& key) {
   const Result<std::string> text = reader.string_at(key);
   return text ? decode_base64(*text) : std::nullopt;
 }
 
-// A number that JSON of protocol buffers writes as text.
+// A number of 64 bits in JSON of protocol buffers: a text, or a number; 0 may be missing.
 std::optional<int64_t> number_at(const JsonReader& reader, const std::string& key) {
-  const Result<std::string> text = reader.string_at(key);
+  const std::optional<JsonReader> found = reader.find(key);
+  if (!found)
+    return 0;
+  if (const Result<int64_t> number = found->integer())
+    return *number >= 0 ? std::optional(*number) : std::nullopt;
+  const Result<std::string> text = found->string();
   int64_t number = 0;
   if (!text)
     return std::nullopt;
@@ -43,7 +49,7 @@ std::string hex_of(std::string_view bytes) {
 // The DER of a certificate in PEM.
 std::string der_of(const std::string& pem) {
   const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  const Certificate certificate(bio ? PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr) : nullptr,
+  const Certificate certificate(bio ? PEM_read_bio_X509(bio.get(), nullptr, no_password, nullptr) : nullptr,
                                 X509_free);
   unsigned char* der = nullptr;
   const int size = certificate ? i2d_X509(certificate.get(), &der) : 0;
@@ -97,8 +103,25 @@ std::optional<int64_t> time_of_entry(const JsonReader& entry, const SignedPayloa
   const bool signed_by_log = std::any_of(logs.begin(), logs.end(), [&](const Log& log) {
     return log.id == *id && log.valid.contains(*time) && log.key.verifies(message, *signature);
   });
+  if (!signed_by_log)
+    return std::nullopt;
   const Result<bool> about = is_about(*body, wanted);
-  return signed_by_log && about && *about ? time : std::nullopt;
+  return about && *about ? time : std::nullopt;
+}
+
+// Whether the authority of the trusted root signed the response, and not another with a certificate by the
+// same root. A chain that begins with a certificate authority names no signer.
+bool is_by(TS_RESP* response, const Authority& authority) {
+  X509* const named = authority.chain.front().get();
+  if (X509_check_ca(named) != 0)
+    return true;
+  const std::unique_ptr<STACK_OF(X509), decltype([](STACK_OF(X509) * stack) { sk_X509_free(stack); })> known(
+      sk_X509_new_null());
+  for (const Certificate& each : authority.chain)
+    sk_X509_push(known.get(), each.get());
+  const std::unique_ptr<STACK_OF(X509), decltype([](STACK_OF(X509) * stack) { sk_X509_free(stack); })>
+      signers(PKCS7_get0_signers(TS_RESP_get_token(response), known.get(), 0));
+  return signers && sk_X509_num(signers.get()) == 1 && X509_cmp(sk_X509_value(signers.get(), 0), named) == 0;
 }
 
 std::optional<int64_t> seconds_of(const ASN1_GENERALIZEDTIME* time) {
@@ -111,6 +134,8 @@ std::optional<int64_t> seconds_of(const ASN1_GENERALIZEDTIME* time) {
 // The time in a response of a timestamp authority (RFC 3161) to a request for the signature.
 std::optional<int64_t> time_of_response(const std::string& der, const std::string& signature,
                                         const std::vector<Authority>& authorities) {
+  if (der.size() > largest_response)
+    return std::nullopt;
   const unsigned char* at = bytes_of(der);
   const std::unique_ptr<TS_RESP, Frees<TS_RESP_free>> response(
       d2i_TS_RESP(nullptr, &at, static_cast<long>(der.size())));
@@ -137,7 +162,7 @@ std::optional<int64_t> time_of_response(const std::string& der, const std::strin
     TS_VERIFY_CTX_set_certs(context.get(), certificates);
     TS_VERIFY_CTX_set_data(context.get(),
                            BIO_new_mem_buf(signature.data(), static_cast<int>(signature.size())));
-    if (TS_RESP_verify_response(context.get(), response.get()) == 1)
+    if (TS_RESP_verify_response(context.get(), response.get()) == 1 && is_by(response.get(), authority))
       return time;
   }
   return std::nullopt;

@@ -73,24 +73,65 @@ Result<Authority> read_authority(const JsonReader& reader) {
   return authority;
 }
 
-Result<Log> read_log(const JsonReader& reader) {
+// A key as SubjectPublicKeyInfo in DER; older logs have RSA keys in the form of PKCS #1.
+std::string key_info_of(const std::string& der) {
+  const unsigned char* at = bytes_of(der);
+  const std::unique_ptr<EVP_PKEY, Frees<EVP_PKEY_free>> key(
+      d2i_PublicKey(EVP_PKEY_RSA, nullptr, &at, static_cast<long>(der.size())));
+  unsigned char* info = nullptr;
+  const int size = key && at == bytes_of(der) + der.size() ? i2d_PUBKEY(key.get(), &info) : 0;
+  if (size <= 0)
+    return der;
+  std::string made(reinterpret_cast<const char*>(info), static_cast<size_t>(size));
+  OPENSSL_free(info);
+  return made;
+}
+
+// Absent for a key of a kind that we do not know: what it signed is not accepted, and the others are.
+Result<std::optional<Log>> read_log(const JsonReader& reader) {
   XAAS_TRY(const JsonReader public_key, reader.at("publicKey"));
   XAAS_TRY(const JsonReader raw, public_key.at("rawBytes"));
-  XAAS_TRY(std::string der, decoded(raw));
-  XAAS_TRY(PublicKey key, PublicKey::parse_der(der, raw.where()));
+  XAAS_TRY(const std::string bytes, decoded(raw));
   XAAS_TRY(const Period period, read_period(public_key));
+  const std::string der = key_info_of(bytes);
+  Result<PublicKey> key = PublicKey::parse_der(der, raw.where());
+  if (!key)
+    return std::optional<Log>();
   const Digest digest = digest_of(der);
   std::string id(reinterpret_cast<const char*>(digest.bytes().data()), Digest::size);
-  return Log{std::move(id), std::move(der), std::move(key), period};
+  return std::optional(Log{std::move(id), *std::move(key), period, nullptr});
+}
+
+// OpenSSL reads logs of certificates from files only.
+Result<std::optional<Log>> read_certificate_log(const JsonReader& reader) {
+  XAAS_TRY(std::optional<Log> log, read_log(reader));
+  if (!log)
+    return log;
+  XAAS_TRY(const JsonReader public_key, reader.at("publicKey"));
+  XAAS_TRY(const JsonReader raw, public_key.at("rawBytes"));
+  XAAS_TRY(const std::string bytes, decoded(raw));
+  XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
+  const fs::path file = directory.path() / "logs";
+  XAAS_CHECK(write_file(
+      file, "enabled_logs = log\n[log]\ndescription = log\nkey = " + encode_base64(key_info_of(bytes)) + "\n",
+      0600, false));
+  log->store = std::shared_ptr<CTLOG_STORE>(CTLOG_STORE_new(), CTLOG_STORE_free);
+  return CTLOG_STORE_load_file(log->store.get(), file.c_str()) == 1 ? log : std::optional<Log>();
+}
+
+Result<std::optional<Authority>> read_optional_authority(const JsonReader& reader) {
+  XAAS_TRY(Authority authority, read_authority(reader));
+  return std::optional(std::move(authority));
 }
 
 template <typename Entry>
-Result<void> read_list(const JsonReader& root, const char* key, Result<Entry> (*read)(const JsonReader&),
-                       std::vector<Entry>& entries) {
+Result<void> read_list(const JsonReader& root, const char* key,
+                       Result<std::optional<Entry>> (*read)(const JsonReader&), std::vector<Entry>& entries) {
   XAAS_TRY(const std::vector<JsonReader> items, items_at(root, key));
   for (const JsonReader& item : items) {
-    XAAS_TRY(Entry entry, read(item));
-    entries.push_back(std::move(entry));
+    XAAS_TRY(std::optional<Entry> entry, read(item));
+    if (entry)
+      entries.push_back(*std::move(entry));
   }
   return {};
 }
@@ -111,8 +152,12 @@ std::optional<int64_t> parse_utc(const std::string& text) {
 }
 
 Result<TrustedRoot> TrustedRoot::read(const fs::path& file) {
-  XAAS_TRY(const std::string text, read_file(file, largest_root));
-  return parse(text, file.string());
+  const Result<std::string> text = read_file(file, largest_root);
+  if (!text && text.error().kind == ErrorKind::integrity)
+    return make_error(ErrorKind::usage, file.string() + ": is not a trusted root: it is too large");
+  if (!text)
+    return text.error();
+  return parse(*text, file.string());
 }
 
 Result<TrustedRoot> TrustedRoot::parse(const std::string& text, const std::string& name) {
@@ -120,10 +165,14 @@ Result<TrustedRoot> TrustedRoot::parse(const std::string& text, const std::strin
   XAAS_TRY(const Json json, parse_json(text, name));
   const JsonReader root(json, name, ErrorKind::usage);
   auto content = std::make_shared<Content>();
-  XAAS_CHECK(read_list(root, "certificateAuthorities", read_authority, content->certificate_authorities));
-  XAAS_CHECK(read_list(root, "timestampAuthorities", read_authority, content->timestamp_authorities));
+  XAAS_CHECK(
+      read_list(root, "certificateAuthorities", read_optional_authority, content->certificate_authorities));
+  XAAS_CHECK(
+      read_list(root, "timestampAuthorities", read_optional_authority, content->timestamp_authorities));
   XAAS_CHECK(read_list(root, "tlogs", read_log, content->logs));
-  XAAS_CHECK(read_list(root, "ctlogs", read_log, content->certificate_logs));
+  XAAS_CHECK(read_list(root, "ctlogs", read_certificate_log, content->certificate_logs));
+  XAAS_TRY(const std::vector<JsonReader> certificate_logs, items_at(root, "ctlogs"));
+  content->wants_certificate_logs = !certificate_logs.empty();
   if (content->certificate_authorities.empty())
     return make_error(ErrorKind::usage, name + ": is not a trusted root: it has no certificateAuthorities",
                       "`cosign trusted-root create` writes one; Sigstore's public one is trusted_root.json");

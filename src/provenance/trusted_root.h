@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,15 +27,16 @@ struct Authority {
 };
 
 struct Log {
-  std::string id;  // SHA-256 of the key in DER
-  std::string der; // the key
+  std::string id; // SHA-256 of the key in DER
   PublicKey key;
   Period valid;
+  std::shared_ptr<CTLOG_STORE> store; // of a log of certificates: this log alone
 };
 
 struct TrustedRoot::Content {
   std::vector<Authority> certificate_authorities, timestamp_authorities;
   std::vector<Log> logs, certificate_logs; // of signatures (Rekor), of certificates
+  bool wants_certificate_logs = false;     // the root has some, though perhaps none with a key that we know
 };
 
 // Seconds since 1970; absent if the text is not a time in UTC (RFC 3339), perhaps with a fraction.

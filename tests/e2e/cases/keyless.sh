@@ -77,6 +77,28 @@ expect_error 2 'needs --certificate-oidc-issuer' "$XAAS" deploy oci:app:ir -o oc
 expect_error 2 'needs --trusted-root' "$XAAS" deploy oci:app:ir -o oci:refused:x "${trust[@]:0:4}"
 expect_error 2 'exclude each other' "$XAAS" deploy oci:app:ir -o oci:refused:x "${trust[@]}" --verify-key key.pub
 expect_error 2 'need --certificate-identity' "$XAAS" check oci:app:ir --trusted-root root/trusted_root.json
+expect_error 2 '' "$XAAS" deploy oci:app:ir -o oci:refused:x --certificate-identity '' # mostly a variable that is not set
+expect_error 2 'need --certificate-identity' "$XAAS" deploy oci:app:ir -o oci:refused:x --verify-key key.pub --trusted-root root/trusted_root.json
+# The certificate of an entry as PEM that is encrypted: nobody is asked for a password, and text of a bundle stays on its line.
+signed
+jq -c '.verificationMaterial.tlogEntries[0].canonicalizedBody |= (@base64d | fromjson | .spec.signatures[0].verifier =
+  ("-----BEGIN CERTIFICATE-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n\nQUJDREVGR0g=\n-----END CERTIFICATE-----\n" | @base64) | tojson | @base64)' \
+  bundle.json >encrypted.json
+"$XAAS" copy oci:app:ir "docker://$registry/encrypted:ir" -q >/dev/null
+python3 "$E2E/keyless.py" attach "$registry/encrypted" "$ir" encrypted.json >/dev/null
+expect_error 7 "$no_time" timeout 20 "$XAAS" deploy "docker://$registry/encrypted:ir" -o oci:refused:x "${trust[@]}"
+printf '{"a": 1, "a\\nxaas: fine": 2, "a\\nxaas: fine": %s' "$(printf '%01000d' 0)" >text.json
+"$XAAS" copy oci:app:ir "docker://$registry/text:ir" -q >/dev/null
+python3 "$E2E/keyless.py" attach "$registry/text" "$ir" text.json >/dev/null
+expect_error 7 'in a malformed bundle' "$XAAS" deploy "docker://$registry/text:ir" -o oci:refused:x "${trust[@]}"
+! finds '^xaas: fine' <stderr || fail "a bundle writes lines: $(cat stderr)"
+[ "$(wc -c <stderr)" -lt 2000 ] || fail "a bundle writes a long message"
+# Keys of an unknown kind are passed over, without anything being asked less.
+jq '.ctlogs += [{publicKey: {rawBytes: "QUJD", keyDetails: "OTHER"}}] | .tlogs = [{publicKey: {rawBytes: "QUJD"}}] + .tlogs' \
+  root/trusted_root.json >unknown.json
+"$XAAS" deploy "$image" -o oci:out:x "${trust[@]:0:4}" --trusted-root unknown.json -q >/dev/null
+jq '.ctlogs = [{publicKey: {rawBytes: "QUJD"}}]' root/trusted_root.json >unknown.json
+expect_error 7 'none of the trusted logs of certificates has' "$XAAS" deploy "$image" -o oci:refused:x "${trust[@]:0:4}" --trusted-root unknown.json
 echo '{}' >empty.json
 expect_error 2 'is not a trusted root' "$XAAS" deploy oci:app:ir -o oci:refused:x "${trust[@]:0:4}" --trusted-root empty.json
 jq '.certificateAuthorities[0].certChain.certificates[0].rawBytes = "QUJD"' root/trusted_root.json >bad.json
