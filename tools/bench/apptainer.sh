@@ -6,6 +6,7 @@
 #   tools/bench/apptainer.sh [BUILD-DIRECTORY]     of the program; build/release, if none is named
 #
 # Needs root, mmdebstrap, an archive of Debian sid, and a kernel that gives users namespaces. Resumes after an interruption: lib.sh.
+# shellcheck disable=SC1091 # files of the end-to-end tests
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 build=$(realpath "${1:-$root/build/release}")
 xaas=$build/bin/xaas

@@ -6,6 +6,7 @@
 #   tools/bench/installed.sh [soft-spheres|hmmer]...     all, if none is named
 #
 # Needs root, mmdebstrap and this machine's package sources for Debian 12. Resumes after an interruption: lib.sh.
+# shellcheck disable=SC2034 # specs and runs of applications are used by their names
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 applications=("$@")
 [ ${#applications[@]} -gt 0 ] || applications=(soft-spheres hmmer)

@@ -6,6 +6,7 @@
 #   tools/bench/keyless.sh
 #
 # Needs root, mmdebstrap, an archive of Debian sid, docker-registry and skopeo. Resumes after an interruption: lib.sh.
+# shellcheck disable=SC2154 # start_registry sets variables
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ "$(id -u)" -eq 0 ] || die "needs root"
 open_bench
