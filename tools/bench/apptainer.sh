@@ -14,15 +14,7 @@ xaas=$build/bin/xaas
 open_bench
 packages mmdebstrap
 
-new_root() { # ROOT
-  local from
-  from=$(grep -rhoE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null | head -n 1 | tr -d ' ' || true)
-  apt-config dump --format '%f "%v";%n' Acquire | grep -E '^Acquire::(https?|Check-|ForceIP|Retries)' | grep -v ' "";$' >"$1.acquire" || true
-  mmdebstrap --quiet --variant=minbase --skip=output/dev --aptopt="$1.acquire" --aptopt='Acquire::Check-Valid-Until "false"' \
-    --include=apptainer,procps sid "$1" "${from:?no package source of Debian}"
-  rm "$1.acquire"
-}
-once "$work/roots/apptainer" new_root
+once "$work/roots/apptainer" debian_root sid apptainer,procps
 top=$work/roots/apptainer here=$work/apptainer/$program
 mkdir -p "$here"
 once "$here/xaas.tar.gz" "$root/tools/make-archive.sh" "$build" >"$here/archive.log" 2>&1 || die "no archive: $here/archive.log"

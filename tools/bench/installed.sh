@@ -14,14 +14,7 @@ applications=("$@")
 open_bench
 packages mmdebstrap
 
-new_root() { # PACKAGE ROOT
-  apt-config dump --format '%f "%v";%n' Acquire | grep -E '^Acquire::(https?|Check-|ForceIP|Retries)' | grep -v ' "";$' >"$2.acquire" || true
-  shopt -s nullglob
-  local sources=(/etc/apt/sources.list.d/*.{sources,list})
-  mmdebstrap --quiet --variant=minbase --skip=output/dev --aptopt="$2.acquire" --include="$1" bookworm "$2" "${sources[@]}"
-  rm "$2.acquire"
-}
-for system in lmod environment-modules; do once "$work/roots/$system" new_root "$system"; done
+for system in lmod environment-modules; do once "$work/roots/$system" debian_root bookworm "$system"; done
 
 # In a root, as an ordinary user, with the installations and data under their own paths, and nothing else of this machine.
 inside() { # ROOT SCRIPT

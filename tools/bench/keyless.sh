@@ -12,15 +12,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 open_bench
 packages mmdebstrap docker-registry skopeo openssl python3
 
-new_root() { # ROOT
-  local from
-  from=$(grep -rhoE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null | head -n 1 | tr -d ' ' || true)
-  apt-config dump --format '%f "%v";%n' Acquire | grep -E '^Acquire::(https?|Check-|ForceIP|Retries)' | grep -v ' "";$' >"$1.acquire" || true
-  mmdebstrap --quiet --variant=minbase --skip=output/dev --aptopt="$1.acquire" --aptopt='Acquire::Check-Valid-Until "false"' \
-    --include=cosign sid "$1" "${from:?no package source of Debian}"
-  rm "$1.acquire"
-}
-once "$work/roots/cosign" new_root
+once "$work/roots/cosign" debian_root sid cosign
 top=$work/roots/cosign here=$work/keyless/$program
 rm -rf "$here"
 mkdir -p "$here"
@@ -34,7 +26,7 @@ tiny_project src
 "$xaas" deploy oci:app:ir -o oci:app:here -q >/dev/null
 digest=$(image_digest app here)
 python3 "$E2E/keyless.py" make root
-cp root/trusted_root.json "$top/root/trusted_root.json"
+cp root/trusted_root.json "$top/trusted_root.json"
 id=user@example.org issuer=https://issuer.example.org
 cosign=(chroot "$top" env HOME=/root cosign)
 say "$("${cosign[@]}" version 2>/dev/null | sed -n 's/^GitVersion: */cosign /p')"
@@ -49,7 +41,7 @@ while read -r who options; do
   python3 "$E2E/keyless.py" sign root "$digest" $id $issuer $options >bundle.json
   python3 "$E2E/keyless.py" attach "$image" "$digest" bundle.json >/dev/null
   theirs=refused ours=refused
-  "${cosign[@]}" verify --trusted-root /root/trusted_root.json --certificate-identity $id --certificate-oidc-issuer $issuer \
+  "${cosign[@]}" verify --trusted-root /trusted_root.json --certificate-identity $id --certificate-oidc-issuer $issuer \
     --allow-http-registry "$image@$digest" >cosign.out 2>&1 && theirs=accepted
   "$xaas" check "docker://$image:here" --certificate-identity $id --certificate-oidc-issuer $issuer --trusted-root root/trusted_root.json \
     -q >xaas.out 2>&1 && ours=accepted

@@ -116,6 +116,21 @@ debian_source() { # PACKAGE DIRECTORY: its patched sources; for `once`
   rm -rf "$2.fetch"
 }
 
+# A new root of Debian with these packages (PACKAGE,...); for `once`. The way to them is this machine's.
+debian_root() { # SUITE PACKAGES ROOT
+  local sources=() options=(--aptopt="$3.acquire")
+  apt-config dump --format '%f "%v";%n' Acquire | grep -E '^Acquire::(https?|Check-|ForceIP|Retries)' | grep -v ' "";$' >"$3.acquire" || true
+  if [ "$1" = sid ]; then # this machine's sources are of another suite
+    mapfile -t sources < <(grep -rhoE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null | tr -d ' ' | head -n 1)
+    options+=(--aptopt='Acquire::Check-Valid-Until "false"')
+  else
+    mapfile -t sources < <(find /etc/apt/sources.list.d -name '*.sources' -o -name '*.list')
+  fi
+  [ ${#sources[@]} -gt 0 ] || die "no package source of Debian"
+  mmdebstrap --quiet --variant=minbase --skip=output/dev "${options[@]}" --include="$2" "$1" "$3" "${sources[@]}"
+  rm "$3.acquire"
+}
+
 # Arguments for a native build, from a spec; its comments are whole lines.
 spec_json() { sed '/^ *\/\//d' "$1"; } # SPEC
 spec_arguments() { # SPEC K=V...: one on a line, those of the values last
