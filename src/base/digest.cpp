@@ -81,10 +81,14 @@ Digest digest_of(std::string_view data) {
 
 Result<Digest> digest_of_file(const std::filesystem::path& path) {
   XAAS_TRY(const FileDescriptor file, open_file(path));
+  return digest_of_open(file.get(), path);
+}
+
+Result<Digest> digest_of_open(int file, const std::filesystem::path& path) {
   Hasher hasher;
   char buffer[1 << 16];
   for (;;) {
-    const ssize_t count = read(file.get(), buffer, sizeof(buffer));
+    const ssize_t count = read(file, buffer, sizeof(buffer));
     if (count < 0 && errno == EINTR)
       continue;
     if (count < 0)

@@ -44,8 +44,8 @@ public:
                    "libfftw3.so.3, mpi), none, or auto (those that the application prefers, if compatible)")
         ->type_name("auto|none|NAME,...");
     app.add_option("--runtime", runtimes_,
-                   "Container runtime, if one is needed: apptainer, charliecloud, bwrap; of several, the "
-                   "first that works")
+                   "Container runtime, if one is needed: " + join(run::script_runtime_choices(), ", ") +
+                       "; of several, the first that works")
         ->type_name("NAME,...")
         ->allow_extra_args(false)
         ->delimiter(',');

@@ -33,12 +33,6 @@ Result<TargetFile> read_file(const std::string& path, oci::LayerEntry entry, con
   return file;
 }
 
-std::string annotation_of(const oci::Image& image, const char* key) {
-  const auto& all = image.manifest().annotations;
-  const auto found = all.find(key);
-  return found == all.end() ? std::string() : found->second;
-}
-
 // The architecture of the GPU is for its driver to tell.
 std::string device_of(const std::string& gpu) {
   if (gpu.empty() || gpu == "none" || gpu == "cpu")
@@ -170,10 +164,11 @@ Result<TargetFiles> read_target_files(const oci::Image& image, const std::string
                                       const std::string& arch, Contents& contents) {
   TargetFiles target;
   target.directory = directory;
-  target.features = target::with_implied(arch, split(annotation_of(image, image::annotation::features), ','));
-  target.gpu = annotation_of(image, image::annotation::gpu);
+  target.features =
+      target::with_implied(arch, split(image::annotation_of(image, image::annotation::features), ','));
+  target.gpu = image::annotation_of(image, image::annotation::gpu);
   target.device = device_of(target.gpu);
-  target.configuration = without_level(annotation_of(image, "dev.xaas.configuration"));
+  target.configuration = without_level(image::annotation_of(image, "dev.xaas.configuration"));
   const std::string level = target::isa_level(arch, target.features);
   XAAS_TRY(const std::vector<std::string> of_level, target::features_of(arch, level));
   if (level != target::isa_levels(arch).front() &&

@@ -78,9 +78,14 @@ std::map<std::string, std::string> application_annotations(const Bundle& bundle)
   return annotations;
 }
 
+std::string annotation_of(const oci::Image& image, const std::string& key) {
+  const auto found = image.manifest().annotations.find(key);
+  return found == image.manifest().annotations.end() ? std::string() : found->second;
+}
+
 std::string kind_of(const oci::Image& image) {
-  const auto found = image.manifest().annotations.find(annotation::kind);
-  return found == image.manifest().annotations.end() ? "other" : found->second;
+  const std::string kind = annotation_of(image, annotation::kind);
+  return kind.empty() ? "other" : kind;
 }
 
 std::string layer_role(const oci::Descriptor& layer) {

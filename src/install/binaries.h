@@ -34,15 +34,15 @@ struct Change {
 
 class Binaries {
 public:
-  // Finds out what must change, and what speaks against it. Files of an image are read in workers, which
+  // Finds the necessary changes and the obstacles. Files of an image are read in workers, which
   // requires a process with one thread.
   static Result<Binaries> plan(const TreeOnHost& tree, const std::vector<File>& files);
 
-  // What cannot be changed: these programs never run without a container.
+  // Programs that never run without a container, because they cannot be changed.
   const std::vector<Obstacle>& impossible() const { return impossible_; }
-  // What may not work.
+  // Files that may not work without a container.
   const std::vector<Obstacle>& doubtful() const { return doubtful_; }
-  // What works in no way, for users.
+  // Notes for users, about programs that cannot run in either way.
   const std::vector<std::string>& notes() const { return notes_; }
 
   // Changes the files. Returns the texts that have changed, with a slash in front.

@@ -11,24 +11,24 @@
 
 namespace xaas::install {
 
-Result<void> own_files(const fs::path& directory) {
+Result<void> own_files(const fs::path& path) {
   XAAS_CHECK(check_interrupt());
-  const std::string name = directory.filename();
+  const std::string name = path.filename();
   if (!is_utf8(name))
-    return make_error(ErrorKind::failed, escape_bytes(directory.string()) + ": the name is not UTF-8",
+    return make_error(ErrorKind::failed, escape_bytes(path.string()) + ": the name is not UTF-8",
                       "rename the file in the application; `xaas run` runs the image as it is");
   struct stat status{};
-  if (lstat(directory.c_str(), &status) != 0)
-    return errno_error(errno, "reading " + directory.string());
+  if (lstat(path.c_str(), &status) != 0)
+    return errno_error(errno, "reading " + path.string());
   if (S_ISLNK(status.st_mode))
     return {};
   const bool is_directory = S_ISDIR(status.st_mode);
   const mode_t mode = (status.st_mode & 0777 & ~mode_t(022)) | (is_directory ? 0700 : 0600);
-  if (chmod(directory.c_str(), with_umask(mode)) != 0)
-    return errno_error(errno, "writing " + directory.string());
+  if (chmod(path.c_str(), with_umask(mode)) != 0)
+    return errno_error(errno, "writing " + path.string());
   if (!is_directory)
     return {};
-  XAAS_TRY(const std::vector<fs::path> entries, list_directory(directory));
+  XAAS_TRY(const std::vector<fs::path> entries, list_directory(path));
   for (const fs::path& entry : entries)
     XAAS_CHECK(own_files(entry));
   return {};

@@ -24,7 +24,7 @@ struct File {
 // Gives the owner all that changing and removing the tree needs, and takes from others what the user's mask
 // takes, and the right to write: an image decides nothing about who may change an installation. Failed error
 // for a name that is not UTF-8, which no manifest can hold.
-Result<void> own_files(const fs::path& directory);
+Result<void> own_files(const fs::path& path);
 
 // All files, directories and symlinks below, sorted by path. Links are not followed.
 Result<std::vector<File>> files_below(const fs::path& directory);

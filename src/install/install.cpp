@@ -35,12 +35,6 @@ namespace {
 constexpr const char* staging_prefix = ".xaas-tmp-";
 constexpr size_t shown = 3; // obstacles in a message
 
-std::string annotation_of(const oci::Image& image, const char* key) {
-  const auto& all = image.manifest().annotations;
-  const auto found = all.find(key);
-  return found == all.end() ? std::string() : found->second;
-}
-
 // Absolute, without `.` and `..`. Links are kept: the site's name for a directory outlives the file system
 // behind it.
 Result<fs::path> plain_prefix(const fs::path& given) {
@@ -49,13 +43,14 @@ Result<fs::path> plain_prefix(const fs::path& given) {
     prefix = prefix.parent_path();
   const std::string text = prefix;
   if (prefix == "/")
-    return make_error(ErrorKind::usage, "--prefix " + given.string() + ": is the root directory");
+    return make_error(ErrorKind::usage,
+                      given.string() + ": is the root directory, not the prefix of an installation");
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
     return is_word_character(c) || std::string_view("/._+-@%=,~").find(c) != std::string_view::npos;
   });
   if (!plain)
     return make_error(ErrorKind::usage,
-                      "--prefix " + given.string() +
+                      "the prefix " + given.string() +
                           ": search paths, scripts and module files need a path of letters, digits and "
                           "the characters ._+-@%=,~");
   return prefix;
@@ -178,9 +173,10 @@ private:
   }
 
   Result<void> name_module() {
-    report_.name = request_.name.empty() ? annotation_of(image(), image::annotation::title) : request_.name;
-    report_.version =
-        request_.version.empty() ? annotation_of(image(), image::annotation::version) : request_.version;
+    report_.name =
+        request_.name.empty() ? image::annotation_of(image(), image::annotation::title) : request_.name;
+    report_.version = request_.version.empty() ? image::annotation_of(image(), image::annotation::version)
+                                               : request_.version;
     if (report_.name.empty())
       report_.name = prefix_.parent_path().filename();
     if (report_.version.empty())
@@ -218,9 +214,9 @@ private:
     std::vector<deploy::TreeTarget> targets;
     std::set<std::string> names;
     for (std::unique_ptr<oci::Image>& each : images_) {
-      std::string name = annotation_of(*each, image::annotation::cpu);
+      std::string name = image::annotation_of(*each, image::annotation::cpu);
       if (!names.insert(name).second) {
-        name += "-" + replaced(annotation_of(*each, image::annotation::gpu), ",", "+");
+        name += "-" + replaced(image::annotation_of(*each, image::annotation::gpu), ",", "+");
         names.insert(name);
       }
       report_.targets.push_back(name);
@@ -373,8 +369,8 @@ private:
   Module module() const {
     Module module{.name = report_.name,
                   .version = report_.version,
-                  .license = annotation_of(image(), image::annotation::licenses),
-                  .home = annotation_of(image(), image::annotation::source),
+                  .license = image::annotation_of(image(), image::annotation::licenses),
+                  .home = image::annotation_of(image(), image::annotation::source),
                   .origin = origin(),
                   .prefix = prefix_};
     module.paths = {{"PATH", prefix_ / "bin"}};
@@ -490,9 +486,8 @@ Result<Removed> uninstall(const fs::path& given) {
     return *std::move(error);
   XAAS_TRY(const std::vector<File> left, files_below(prefix));
   for (const File& file : left)
-    if (file.path != manifest_file && !manifest.files.contains(file.path))
-      removed.kept.push_back(prefix / file.path);
-    else if (file.path != manifest_file && file.type != fs::file_type::directory)
+    if (const bool above_kept = file.type == fs::file_type::directory && manifest.files.contains(file.path);
+        file.path != manifest_file && !above_kept)
       removed.kept.push_back(prefix / file.path);
   std::error_code code;
   if (fs::remove(prefix / manifest_file, code))

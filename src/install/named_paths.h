@@ -9,8 +9,8 @@
 //   after    prefix=P/usr/local; exec "$prefix/libexec/solver" --table P/usr/local/share/solver/$1.dat
 //
 // Paths that every system has (/usr/lib, /bin/sh) do not count: the files of the image that are meant have
-// longer paths. The exception are directories like /usr/local if files of the application lie below them,
-// since programs compose names from them; they count as whole strings only, because most other uses of them
+// longer paths. A directory like /usr/local is the exception if files of the application lie below it,
+// since programs compose names from it; it counts as a whole string only, because most other uses of them
 // are harmless: RUNPATH, PATH. A path behind an expansion ("${root}/usr/local/share/solver") is already
 // relative to something. Rejected: paths of all files of the host as well (a compiler's output has many), and
 // strings that only look like paths.

@@ -11,21 +11,6 @@ namespace xaas::install {
 
 namespace {
 
-Result<Digest> digest_of_open(int file, const fs::path& path) {
-  Hasher hasher;
-  std::string buffer(size_t(1) << 16, '\0');
-  while (true) {
-    const ssize_t count = ::read(file, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count < 0)
-      return errno_error(errno, "reading " + path.string());
-    if (count == 0)
-      return hasher.finish();
-    hasher.update(std::string_view(buffer).substr(0, static_cast<size_t>(count)));
-  }
-}
-
 std::string link_at(int directory, const std::string& name) {
   std::string destination(size_t(1) << 16, '\0');
   const ssize_t size = readlinkat(directory, name.c_str(), destination.data(), destination.size());

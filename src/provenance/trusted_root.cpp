@@ -87,14 +87,20 @@ std::string key_info_of(const std::string& der) {
   return made;
 }
 
+// The key of a log in DER.
+Result<std::string> key_at(const JsonReader& log) {
+  XAAS_TRY(const JsonReader key, log.at("publicKey"));
+  XAAS_TRY(const JsonReader raw, key.at("rawBytes"));
+  XAAS_TRY(const std::string bytes, decoded(raw));
+  return key_info_of(bytes);
+}
+
 // Absent for a key of a kind that we do not know: what it signed is not accepted, and the others are.
 Result<std::optional<Log>> read_log(const JsonReader& reader) {
+  XAAS_TRY(const std::string der, key_at(reader));
   XAAS_TRY(const JsonReader public_key, reader.at("publicKey"));
-  XAAS_TRY(const JsonReader raw, public_key.at("rawBytes"));
-  XAAS_TRY(const std::string bytes, decoded(raw));
   XAAS_TRY(const Period period, read_period(public_key));
-  const std::string der = key_info_of(bytes);
-  Result<PublicKey> key = PublicKey::parse_der(der, raw.where());
+  Result<PublicKey> key = PublicKey::parse_der(der, public_key.where());
   if (!key)
     return std::optional<Log>();
   const Digest digest = digest_of(der);
@@ -107,14 +113,11 @@ Result<std::optional<Log>> read_certificate_log(const JsonReader& reader) {
   XAAS_TRY(std::optional<Log> log, read_log(reader));
   if (!log)
     return log;
-  XAAS_TRY(const JsonReader public_key, reader.at("publicKey"));
-  XAAS_TRY(const JsonReader raw, public_key.at("rawBytes"));
-  XAAS_TRY(const std::string bytes, decoded(raw));
+  XAAS_TRY(const std::string der, key_at(reader));
   XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
   const fs::path file = directory.path() / "logs";
   XAAS_CHECK(write_file(
-      file, "enabled_logs = log\n[log]\ndescription = log\nkey = " + encode_base64(key_info_of(bytes)) + "\n",
-      0600, false));
+      file, "enabled_logs = log\n[log]\ndescription = log\nkey = " + encode_base64(der) + "\n", 0600, false));
   log->store = std::shared_ptr<CTLOG_STORE>(CTLOG_STORE_new(), CTLOG_STORE_free);
   return CTLOG_STORE_load_file(log->store.get(), file.c_str()) == 1 ? log : std::optional<Log>();
 }

@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <set>
 #include <unistd.h>
+#include <utility>
 
 extern char** environ;
 
@@ -176,20 +177,14 @@ private:
 
   Result<void> add_host_binds() {
     std::error_code code;
-    for (const runtimes::HostBind& bind : runtimes::Knowledge::get().binds) {
-      const TreePlace place = find_in_tree(program_.tree, bind.path);
-      // For example a link into the host's own files, or a directory where a file should be.
-      const bool directory = fs::is_directory(bind.path, code);
-      if (!fs::exists(bind.path, code))
-        continue;
-      if (bind.optional && place.type == fs::file_type::not_found &&
-          !runtimes::make_mount_point(program_.tree, bind.path, directory)) {
-        plan_.notes.push_back("the tree has no " + bind.path +
+    for (Bind bind : binds_of_machine(program_.tree)) {
+      const bool missing = find_in_tree(program_.tree, bind.destination).type == fs::file_type::not_found;
+      if (std::exchange(bind.optional, false) && missing &&
+          !runtimes::make_mount_point(program_.tree, bind.destination, fs::is_directory(bind.source, code)))
+        plan_.notes.push_back("the tree has no " + bind.destination +
                               " and is read-only, so the program does not have it");
-        continue;
-      }
-      if (place.type == fs::file_type::not_found || (place.type == fs::file_type::directory) == directory)
-        program_.binds.push_back({bind.path, bind.path, bind.read_only});
+      else
+        program_.binds.push_back(std::move(bind));
     }
     return {};
   }
@@ -516,6 +511,20 @@ std::string behind_launcher(const fs::path& tree, const std::map<std::string, st
   return path;
 }
 
+std::vector<Bind> binds_of_machine(const fs::path& tree) {
+  std::vector<Bind> binds;
+  std::error_code code;
+  for (const runtimes::HostBind& bind : runtimes::Knowledge::get().binds) {
+    const TreePlace place = find_in_tree(tree, bind.path);
+    // Not if the tree has a link into the host's own files there, or a directory where a file should be.
+    if (fs::exists(bind.path, code) &&
+        (place.type == fs::file_type::not_found ||
+         (place.type == fs::file_type::directory) == fs::is_directory(bind.path, code)))
+      binds.push_back({bind.path, bind.path, bind.read_only, false, bind.optional});
+  }
+  return binds;
+}
+
 Host this_host() {
   Host host;
   for (char** entry = environ; *entry; ++entry) {
@@ -558,6 +567,14 @@ std::vector<std::string> runtime_choices() {
   std::vector<std::string> names;
   for (const runtimes::Runtime& runtime : runtimes::Knowledge::get().runtimes)
     names.push_back(runtime.name);
+  return names;
+}
+
+std::vector<std::string> script_runtime_choices() {
+  std::vector<std::string> names;
+  for (const runtimes::Runtime& runtime : runtimes::Knowledge::get().runtimes)
+    if (runtime.inherits)
+      names.push_back(runtime.name);
   return names;
 }
 

@@ -23,6 +23,10 @@ struct Program {
   std::vector<std::string> command;
 };
 
+// The files of the machine that every program sees, where the tree leaves a place for them. `optional`: a
+// read-only tree need not have the mount point.
+std::vector<Bind> binds_of_machine(const fs::path& tree);
+
 // A runtime that is installed.
 struct Found {
   const runtimes::Runtime* runtime = nullptr;

@@ -17,7 +17,7 @@ namespace xaas::run {
 
 namespace {
 
-// Stands for the script's directory until the line is quoted: longer than every argument.
+// Stands for the script's directory until the line is quoted: longer than all that the image gives.
 std::string mark_for(const Program& program) {
   size_t longest = 0;
   for (const auto& [name, value] : program.environment)
@@ -35,14 +35,15 @@ std::vector<std::string> library_path_of(const std::map<std::string, std::string
 // The runtimes that pass all variables of their caller on.
 Result<std::vector<std::string>> usable(const std::vector<std::string>& wanted) {
   std::vector<std::string> names;
-  for (const std::string& name : wanted.empty() ? runtime_choices() : wanted)
-    if (name != "podman" && name != "enroot")
+  for (const std::string& name : wanted.empty() ? script_runtime_choices() : wanted)
+    if (const runtimes::Runtime* const known = runtimes::Knowledge::get().runtime(name);
+        !known || known->inherits) // choose_runtime() refuses unknown names
       names.push_back(name);
   if (names.empty())
     return make_error(ErrorKind::usage,
                       join(wanted, ", ") + ": cannot be used by scripts, because not all variables of the "
                                            "script's caller reach the program",
-                      "name apptainer, charliecloud or bwrap");
+                      "name one of " + join(script_runtime_choices(), ", "));
   return names;
 }
 
@@ -59,19 +60,6 @@ Result<void> add_binds(Program& program, const std::vector<Bind>& binds) {
     program.binds.back().destination = *std::move(made);
   }
   return {};
-}
-
-std::vector<Bind> binds_of_machine(const fs::path& tree) {
-  std::vector<Bind> binds;
-  std::error_code code;
-  for (const runtimes::HostBind& bind : runtimes::Knowledge::get().binds) {
-    const TreePlace place = find_in_tree(tree, bind.path);
-    const bool directory = fs::is_directory(bind.path, code);
-    if (fs::exists(bind.path, code) &&
-        (place.type == fs::file_type::not_found || (place.type == fs::file_type::directory) == directory))
-      binds.push_back({bind.path, bind.path, bind.read_only, false, bind.optional});
-  }
-  return binds;
 }
 
 // Takes away what belongs to the host's shell and libraries. The runtime itself needs PATH.

@@ -41,7 +41,7 @@ Knowledge read_knowledge() {
   for (const Json& item : json["runtimes"])
     knowledge.runtimes.push_back({item["name"], texts(item, "programs"), texts(item, "provides"),
                                   texts(item, "setuid"), item["namespaces"], item["read_only_binds"],
-                                  item["separate"]});
+                                  item["inherits"], item["separate"]});
   for (const Json& item : json["binds"])
     knowledge.binds.push_back({item["path"], item.value("read_only", false), item.value("optional", false)});
   knowledge.withheld = texts(json["environment"], "withheld");

@@ -112,6 +112,8 @@ private:
   Bundle bundle_;
 };
 
+// An annotation of the manifest; empty if there is none.
+std::string annotation_of(const oci::Image& image, const std::string& key);
 // The `dev.xaas.kind` of an image, or "other".
 std::string kind_of(const oci::Image& image);
 std::string layer_role(const oci::Descriptor& layer);

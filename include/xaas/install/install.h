@@ -73,7 +73,8 @@ struct Report {
 // Errors: usage for a prefix that exists and, with `replace`, is no installation or has files that were added
 // or changed; for a prefix with characters that a search path cannot have; for a foreign or IR image, and one
 // without programs; for a module file that another installation wrote. missing_tool if programs need a
-// container, and no runtime works. unsatisfied if they need one, and Container::never forbids it. Otherwise
+// container, and no runtime works. unsatisfied if they need one, and Container::never forbids it, and for an
+// image for another architecture. Otherwise
 // those of run::prepare() and registry::copy().
 Result<Report> install(const Request& request, Progress& progress = no_progress());
 

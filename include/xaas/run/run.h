@@ -138,8 +138,8 @@ std::string behind_launcher(const fs::path& tree, const std::map<std::string, st
 // The lines of a shell script that start the program in a container, with the arguments and the variables of
 // the script, in its directory, which is the value of the shell's variable `here`. The program sees the
 // machine's files that every program sees, the binds, libraries, and the GPUs of this machine. The mount
-// points are made in the tree; the script names it `place`. Errors as prepare(); podman and enroot cannot be
-// used, because they do not pass all variables on.
+// points are made in the tree; the script names it `place`. Errors as prepare(); usage for runtimes that do
+// not pass all variables on (script_runtime_choices).
 struct ScriptLines {
   std::string runtime;
   std::vector<std::string> lines;
@@ -147,8 +147,9 @@ struct ScriptLines {
 Result<ScriptLines> script_lines(const ScriptRequest& request, const HostAnswer& libraries, const Host& host,
                                  const fs::path& place);
 
-// The names of all runtimes, in the built-in order, and of all launchers.
+// The names of all runtimes, in the built-in order; of those that scripts can start; and of all launchers.
 std::vector<std::string> runtime_choices();
+std::vector<std::string> script_runtime_choices();
 std::vector<std::string> launcher_choices();
 
 // The command line for a shell, with the variables that differ from the host's environment.

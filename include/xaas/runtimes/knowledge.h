@@ -13,7 +13,7 @@ namespace xaas::runtimes {
 struct Runtime {
   std::string name;
   std::vector<std::string> programs, provides, setuid;
-  bool namespaces = false, read_only_binds = false;
+  bool namespaces = false, read_only_binds = false, inherits = false;
   std::string separate;
 };
 

@@ -93,7 +93,7 @@ protected:
   fs::path root_;
 };
 
-// What is linked in another way has its tables in other places.
+// Other linkers and options put the tables in other places.
 TEST_P(Relocate, ProgramsRun) {
   std::string long_path = "nothing";
   for (int i = 0; i < 15; ++i)
