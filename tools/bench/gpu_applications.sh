@@ -191,8 +191,8 @@ in_application() { # NAME: sets what the functions above use
   app=$1
   here=$work/$app-cuda/$program
   spec=$root/specs/applications/$app-cuda.json
-  local options="${app}_options[@]" text="${app}_says"
-  app_options=("${!options}")
+  local names="${app}_options[@]" text="${app}_says"
+  app_options=("${!names}")
   says=${!text}
   mkdir -p "$here"
 }
