@@ -1,3 +1,4 @@
+#include "base_image.h"
 #include "bundle_maker.h"
 #include "describe.h"
 #include "device_check.h"
@@ -91,6 +92,7 @@ public:
     report_.revision = bundle_.revision;
     XAAS_CHECK(open_cache());
     const Forms forms = forms_of(bundle_.points, configurations);
+    XAAS_CHECK(open_base(forms));
     progress_.start("building " + request_.application.name, forms.ir.size());
     for (const spec::Configuration& configuration : forms.ir) {
       progress_.note("configuration " + configuration.id());
@@ -101,6 +103,8 @@ public:
     progress_.finish();
     if (!forms.source.empty())
       XAAS_CHECK(add_source_part(forms.source));
+    if (base_)
+      bundle_.base = base_->description();
     XAAS_CHECK(check_differences());
     if (request_.assembler)
       XAAS_CHECK(check_device_code(bundle_, content_, *request_.assembler, request_.jobs, progress_)
@@ -142,6 +146,25 @@ private:
     cache_ = work_ / "cache";
     const Result<store::Cache> own = store::Cache::open(cache_);
     return own ? Result<void>() : own.error();
+  }
+
+  Result<void> open_base(const Forms& forms) {
+    const std::string& base = request_.application.image.base;
+    if (base == image::no_base)
+      return {};
+    if (!forms.source.empty())
+      return make_error(ErrorKind::usage,
+                        "base image '" + base + "': configuration " + forms.source.front().id() +
+                            " is built from source, and its image has the base `scratch`",
+                        "set `image.base` to `scratch`, or leave out what is built from source");
+    Result<std::unique_ptr<BaseImage>> opened =
+        BaseImage::open(base, request_.arch, work_ / "base", request_.access, progress_);
+    if (!opened)
+      return std::move(opened).error().in("base image");
+    base_ = *std::move(opened);
+    maker_.set_base(*base_);
+    bundle_.image.base = base_->name();
+    return {};
   }
 
   Result<void> check_differences() const {
@@ -275,7 +298,7 @@ private:
     captured.installed = *std::move(installed);
     const Stopwatch bundling;
     trace::Span harvest("phase", "bundle");
-    XAAS_CHECK(maker_.add(session, std::move(captured), request_.application.runtime));
+    XAAS_CHECK(maker_.add(session, std::move(captured), build.destination, request_.application.runtime));
     harvest.end();
     report.steps.harvest += bundling.seconds();
     XAAS_CHECK(read_log(session, report));
@@ -397,7 +420,8 @@ private:
     const image::ContentProvider provider = [&](const Digest& digest) { return content_.get(digest); };
     XAAS_TRY(const oci::NewImage image,
              image::make_application_image(bundle_, provider, request_.time, image::most_groups,
-                                           std::move(source_layers_)));
+                                           std::move(source_layers_),
+                                           base_ ? base_->take_layers() : image::BaseLayers()));
     XAAS_TRY(report_.digest, registry::write_image(request_.output, image, request_.access, progress_));
     progress_.finish();
     report_.write = watch.seconds();
@@ -443,6 +467,11 @@ private:
     for (Warning& warning : points_without_effect(bundle_))
       report_.warnings.push_back(std::move(warning));
     std::sort(report_.warnings.begin(), report_.warnings.end());
+    if (base_) {
+      report_.base = {base_->name(), {}, {base_->replaced().begin(), base_->replaced().end()}};
+      for (const auto& [name, versions] : base_->description().libraries)
+        report_.base->libraries.push_back(name);
+    }
     report_.loaders.assign(maker_.loaders().begin(), maker_.loaders().end());
     return {};
   }
@@ -453,6 +482,7 @@ private:
   store::ContentStore content_;
   image::Bundle bundle_;
   BundleMaker maker_;
+  std::unique_ptr<BaseImage> base_;
   WarningCollector warnings_;
   fs::path clang_;
   std::optional<fs::path> flang_;
@@ -480,9 +510,6 @@ Result<void> check(const Request& request) {
   if (target::isa_levels(request.arch).empty())
     return make_error(ErrorKind::usage, "architecture '" + request.arch + "' is not known",
                       "x86_64 and aarch64 are");
-  if (request.application.image.base != "scratch")
-    return make_error(ErrorKind::usage, "base image '" + request.application.image.base +
-                                            "': this version makes images on base `scratch` only");
   if (!request.write_image)
     return {};
   if (request.output.transport == oci::Transport::rootfs ||

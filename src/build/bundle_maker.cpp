@@ -187,6 +187,24 @@ Result<void> BundleMaker::add_native(const image::BundleConfiguration& configura
   return {};
 }
 
+// What the files need that the build made, which are those that deploying makes but for the machine code.
+Result<void> BundleMaker::add_needs(const std::map<std::string, std::string>& built,
+                                    ClosureInput& input) const {
+  for (Linked& linked : input.linked) {
+    const auto file = built.find(linked.path);
+    if (file == built.end())
+      continue; // it is not installed
+    XAAS_TRY(const std::string content, read_file(file->second));
+    if (!loader::is_elf_for(content, bundle_.arch))
+      continue;
+    XAAS_TRY(loader::Dynamic dynamic, loader::read_dynamic(content).in(linked.path));
+    XAAS_TRY(loader::Symbols symbols, loader::read_symbols(content).in(linked.path));
+    linked.dynamic.needed_versions = std::move(dynamic.needed_versions);
+    linked.symbols = std::move(symbols.needed);
+  }
+  return {};
+}
+
 // The image must bring the libraries that the spec says it brings, because choosing a configuration relies on
 // it.
 Result<void> BundleMaker::check_claims(const image::BundleConfiguration& configuration) const {
@@ -212,7 +230,7 @@ Result<void> BundleMaker::check_claims(const image::BundleConfiguration& configu
 }
 
 Result<void> BundleMaker::add(const session::Session& session, image::BundleConfiguration configuration,
-                              const std::vector<std::string>& runtime_extras) {
+                              const fs::path& destination, const std::vector<std::string>& runtime_extras) {
   XAAS_TRY(origins_, harvest::kit_origins(session));
   if (start_files_.empty()) { // the same for every configuration
     XAAS_TRY(start_files_, frontdoor::start_files(session));
@@ -230,12 +248,26 @@ Result<void> BundleMaker::add(const session::Session& session, image::BundleConf
       for (const auto& [arch, unit] : file.device->units)
         XAAS_CHECK(reach_unit(unit, reached));
   }
+  std::map<std::string, std::string> built; // by path in the image
+  if (base_) {
+    std::vector<std::string> paths;
+    for (const link::InstalledFile& file : configuration.installed)
+      paths.push_back(file.path);
+    XAAS_CHECK(base_->place(configuration.installed));
+    base_->note_files(configuration.installed);
+    for (const std::string& path : paths)
+      if (const Result<std::string> placed = base_->place(path))
+        built.emplace("/" + *placed, destination / path);
+  }
   ClosureInput input;
   input.arch = bundle_.arch;
+  input.base = base_;
   input.library_path = library_path_;
   input.extras = runtime_extras;
   add_linked(configuration, reached, input);
   XAAS_CHECK(add_native(configuration, input));
+  if (base_)
+    XAAS_CHECK(add_needs(built, input));
   XAAS_TRY(Closure closure, gather_closure(input, content_));
   configuration.runtime = std::move(closure.files);
   for (const auto& [file, path] : closure.places)

@@ -17,10 +17,12 @@ public:
   BundleMaker(image::Bundle& bundle, const store::ContentStore& content,
               std::vector<std::string> library_path)
       : bundle_(bundle), content_(content), library_path_(std::move(library_path)) {}
+  void set_base(BaseImage& base) { base_ = &base; }
 
   // Adds one configuration: everything that its installed files reach, and its run-time closure.
+  // `destination`: where the build installed them.
   Result<void> add(const session::Session& session, image::BundleConfiguration configuration,
-                   const std::vector<std::string>& runtime_extras);
+                   const fs::path& destination, const std::vector<std::string>& runtime_extras);
 
   // Libraries of the closure that load others by name.
   const std::set<std::string>& loaders() const { return loaders_; }
@@ -46,11 +48,14 @@ private:
                   ClosureInput& input) const;
   Result<void> add_native(const image::BundleConfiguration& configuration, ClosureInput& input) const;
 
+  Result<void> add_needs(const std::map<std::string, std::string>& built, ClosureInput& input) const;
+
   Result<void> check_claims(const image::BundleConfiguration& configuration) const;
 
   image::Bundle& bundle_;
   const store::ContentStore& content_;
   std::vector<std::string> library_path_;
+  BaseImage* base_ = nullptr;
   std::map<Digest, harvest::KitOrigin> origins_; // of the configuration that is being added
   std::set<Digest> start_files_;                 // of the compiler
   std::set<std::string> loaders_;

@@ -1,4 +1,5 @@
 #include "closure.h"
+#include "base_libraries.h"
 
 #include <xaas/base/directory.h>
 #include <xaas/loader/c_library.h>
@@ -40,12 +41,18 @@ public:
       for (const Library* start : start_)
         if (programs != start->dynamic.interpreter.empty() && !reached_.contains(start))
           XAAS_CHECK(add_loading(*start));
+    if (input_.base)
+      XAAS_CHECK(leave_to_base());
     XAAS_CHECK(complete_c_library());
     for (const auto& [name, chosen] : chosen_)
       XAAS_CHECK(put_library(name, *chosen.library));
     XAAS_CHECK(add_loaders());
     for (auto& [path, file] : files_)
       closure_.files.push_back(std::move(file));
+    if (input_.base) {
+      XAAS_CHECK(input_.base->place(closure_.files));
+      input_.base->note_files(closure_.files);
+    }
     return std::move(closure_);
   }
 
@@ -182,19 +189,52 @@ private:
                       "link both with the same library");
   }
 
+  // Keeps what the base image does not have.
+  Result<void> leave_to_base() {
+    std::vector<Dependent> files;
+    for (const Linked& linked : input_.linked)
+      files.push_back({linked.path, &linked.dynamic, linked.symbols});
+    for (const Library* start : start_)
+      if (!own_files_.contains(start)) {
+        XAAS_TRY(const loader::Symbols symbols, loader_.symbols(*start));
+        files.push_back({start->path, &start->dynamic, symbols.needed});
+      }
+    std::map<std::string, ClosureLibrary> closure;
+    for (const auto& [name, chosen] : chosen_) {
+      XAAS_TRY(loader::Symbols symbols, loader_.symbols(*chosen.library));
+      closure[name] = {chosen.library, std::move(symbols)};
+    }
+    XAAS_TRY(choice_, choose_libraries(*input_.base, files, interpreters_, closure, aliases_));
+    std::erase_if(chosen_, [&](const auto& each) { return !choice_->brought.contains(each.first); });
+    return {};
+  }
+
   // Libraries of a host, such as its GPU driver's and its MPI, need parts of the C library that the
-  // application itself does not.
+  // application itself does not. A base image has parts of its own, which fit only its own C library.
   Result<void> complete_c_library() {
     const auto libc = chosen_.find("libc.so.6");
     if (libc == chosen_.end())
       return {};
     const fs::path directory = fs::path(libc->second.library->path).parent_path();
     for (const loader::CLibraryPart& part : loader::c_library_parts) {
-      if (!part.in_every_image)
+      loader::Found of_base;
+      if (input_.base) {
+        XAAS_TRY(of_base, input_.base->find(std::string(part.name)));
+      }
+      if (!part.in_every_image && !of_base.library)
         continue;
       XAAS_TRY(const Library* const library, loader_.read(directory / part.name));
-      if (library)
-        chosen_.try_emplace(std::string(part.name), Chosen{library, libc->second.by});
+      if (!library && of_base.library)
+        return make_error(ErrorKind::failed,
+                          "the application needs this machine's C library, which does not fit " +
+                              of_base.library->path + " of the base image, and this machine has no " +
+                              std::string(part.name),
+                          "build on the distribution of the base image");
+      if (!library)
+        continue;
+      chosen_.try_emplace(std::string(part.name), Chosen{library, libc->second.by});
+      if (of_base.library)
+        choice_->places.try_emplace(std::string(part.name), fs::path(of_base.place).relative_path());
     }
     return {};
   }
@@ -202,13 +242,19 @@ private:
   // The loader keeps its path, because programs name it. A library is found by its soname in a directory that
   // the loader searches by default, wherever it was here.
   Result<void> put_library(const std::string& name, const Library& library) {
+    const bool replaces = choice_ && choice_->places.contains(name);
+    if (replaces)
+      input_.base->note_replaced(name);
     if (name.starts_with("ld-linux")) {
       libc_loader_ = library.path;
-      return {};
+      return replaces ? add_file(library.path, "/" + choice_->places.at(name)) : Result<void>();
     }
     XAAS_TRY(const std::string content, read_file(library.path));
     const bool has_place = name.find('/') != std::string::npos;
-    XAAS_CHECK(put(library.path, has_place ? fs::path(name).relative_path() : library_directory() / name,
+    XAAS_CHECK(put(library.path,
+                   replaces    ? fs::path(choice_->places.at(name))
+                   : has_place ? fs::path(name).relative_path()
+                               : library_directory() / name,
                    content, 0644));
     if (library.dynamic.imports_dlopen && !name.starts_with("libc.so"))
       closure_.loaders.insert(name);
@@ -219,6 +265,8 @@ private:
   }
 
   Result<void> add_loaders() {
+    if (choice_ && choice_->c_library)
+      return {};
     for (const std::string& interpreter : interpreters_)
       XAAS_CHECK(add_file(place_of(interpreter), interpreter));
     // Libraries without a program name no path for the loader, but the C library needs it all the same.
@@ -230,6 +278,8 @@ private:
   // Debian's and Fedora's loaders search different directories by default; /usr/lib64 is used where there is
   // no multiarch directory.
   fs::path library_directory() const {
+    if (choice_ && choice_->c_library)
+      return choice_->directory;
     std::error_code code;
     const fs::path multiarch = "usr/lib/" + multiarch_;
     const bool is_there = fs::exists(fs::path("/") / multiarch / "libc.so.6", code) ||
@@ -293,7 +343,8 @@ private:
 
   const ClosureInput& input_;
   const store::ContentStore& content_;
-  std::string multiarch_; // Debian's name for the architecture, in names of directories
+  std::optional<BaseChoice> choice_; // with a base image
+  std::string multiarch_;            // Debian's name for the architecture, in names of directories
   loader::Loader loader_;
   std::vector<std::unique_ptr<Library>> linked_;
   std::map<const Library*, const Linked*> own_files_;

@@ -2,6 +2,8 @@
 // extra files that the spec names.
 #pragma once
 
+#include "base_image.h"
+
 #include <xaas/base/result.h>
 #include <xaas/link/installed.h>
 #include <xaas/loader/dynamic.h>
@@ -20,6 +22,7 @@ struct Linked {
   loader::Dynamic dynamic; // soname, RPATH, interpreter; `needed` has names of `libraries` and of others
   std::map<std::string, fs::path>
       libraries; // libraries of the machine that its link read, by the names that it needs
+  std::set<std::string> symbols = {}; // that it needs; only for a base image
 };
 
 struct ClosureInput {
@@ -28,6 +31,7 @@ struct ClosureInput {
   std::set<std::string> installed;       // names of other files that the application brings
   std::vector<std::string> extras;       // absolute paths of files and directories, from the application spec
   std::vector<std::string> library_path; // LD_LIBRARY_PATH of this process
+  BaseImage* base = nullptr;             // null: `scratch`
 };
 
 struct Closure {
@@ -40,7 +44,9 @@ struct Closure {
 // because the answer would depend on this machine's glibc-hwcaps. Libraries that the loader does not find are
 // also looked for in the directories of the libraries that links read. Errors (failed): a library that is not
 // found, with the file that needs it; two libraries with the same name, neither of which can replace the
-// other, because the image has one directory for all.
+// other, because the image has one directory
+// for all; with a base image, those of choose_libraries() and of BaseImage::place(). Libraries that the base
+// has are left out (base_libraries.h).
 Result<Closure> gather_closure(const ClosureInput& input, const store::ContentStore& content);
 
 } // namespace xaas::build

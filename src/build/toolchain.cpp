@@ -1,14 +1,13 @@
 // Sources: mmdebstrap(1); sources.list(5); os-release(5).
 #include "toolchain.h"
+#include "image_layers.h"
 
 #include <xaas/base/directory.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
-#include <xaas/image/application_image.h>
 #include <xaas/oci/layer.h>
 #include <xaas/oci/name_tree.h>
 #include <xaas/project/compilers.h>
-#include <xaas/target/cpu.h>
 
 #include <algorithm>
 
@@ -16,37 +15,16 @@ namespace xaas::build {
 
 namespace {
 
-Result<ToolchainLayers> layers_of_image(const std::string& name, const std::string& arch,
-                                        const registry::Access& access) {
-  XAAS_TRY(const oci::Reference reference, oci::parse_reference(name));
-  XAAS_TRY(auto opened, registry::open_image(reference, target::oci_architecture(arch), access));
-  const std::shared_ptr<const oci::Image> image = std::move(opened);
-  if (image->config().architecture != target::oci_architecture(arch))
-    return make_error(ErrorKind::unsatisfied, name + ": is for " + image->config().architecture + ", not " +
-                                                  target::oci_architecture(arch));
+Result<ToolchainLayers> layers_of_base(const std::string& name, const std::string& arch,
+                                       const registry::Access& access) {
+  XAAS_TRY(ImageLayers layers, layers_of_image(name, arch, access));
   ToolchainLayers result;
-  for (size_t i = 0; i < image->manifest().layers.size(); ++i) {
-    oci::NewLayer layer;
-    layer.descriptor = image->manifest().layers[i];
-    if (layer.descriptor.media_type == oci::media_type::docker_layer_gzip)
-      layer.descriptor.media_type = oci::media_type::layer_gzip; // the content is the same
-    layer.diff_id = image->config().diff_ids[i];
-    layer.origin = reference;
-    layer.created_by = i < image->config().history.size() ? image->config().history[i] : "base";
-    layer.open = [image, i] { return image->open_blob(image->manifest().layers[i]); };
-    result.layers.push_back(std::move(layer));
-  }
-  result.base = image->digest().to_string();
-  result.annotations = {{image::annotation::base_digest, result.base}};
-  if (reference.transport == oci::Transport::registry) {
-    const std::string repository = reference.host + "/" + reference.repository;
-    result.annotations[image::annotation::base_name] =
-        repository + (reference.tag.empty() ? "" : ":" + reference.tag);
-    result.base = "docker://" + repository + "@" + result.base;
-  }
-  for (const std::string& variable : image->config().env)
+  for (const std::string& variable : layers.image->config().env)
     if (variable.starts_with("PATH="))
       result.path = variable.substr(5);
+  result.layers = std::move(layers.layers);
+  result.base = std::move(layers.name);
+  result.annotations = std::move(layers.annotations);
   return result;
 }
 
@@ -189,7 +167,7 @@ Result<ToolchainLayers> toolchain_layers(const spec::Toolchain& toolchain, const
                                          const fs::path& work, int64_t time, const registry::Access& access,
                                          Progress& progress) {
   if (!toolchain.base.empty()) {
-    Result<ToolchainLayers> layers = layers_of_image(toolchain.base, arch, access);
+    Result<ToolchainLayers> layers = layers_of_base(toolchain.base, arch, access);
     return layers ? std::move(layers) : std::move(layers).error().in("toolchain image");
   }
   if (toolchain.packages.empty())

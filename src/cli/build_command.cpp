@@ -58,6 +58,9 @@ public:
            "--base", base_,
            "Image with the compilers and build tools for a source image; replaces the toolchain of the spec")
         ->type_name("IMAGE");
+    app.add_option("--image-base", image_base_,
+                   "Base image of the deployed images, or scratch; replaces that of the spec")
+        ->type_name("IMAGE");
     app.add_option("--isa", isa_,
                    "ISA levels; replaces those of the spec: x86-64,x86-64-v2,x86-64-v3,x86-64-v4")
         ->delimiter(',')
@@ -229,8 +232,10 @@ private:
     if (tried.error)
       return *tried.error;
     const bool prepared = request.application.prepared;
+    const std::string base = request.application.image.base;
     request.application = from_tree.draft.application;
     request.application.prepared = prepared;
+    request.application.image.base = base;
     return build_all({request}, progress);
   }
 
@@ -238,6 +243,8 @@ private:
                                      TerminalProgress& progress) const {
     XAAS_TRY(build::Request request, new_build_request(spec.source, arch));
     request.application = std::move(spec.application);
+    if (!image_base_.empty())
+      request.application.image.base = image_base_;
     if (!base_.empty()) {
       request.application.toolchain.base = base_;
       request.application.toolchain.packages.clear();
@@ -303,7 +310,7 @@ private:
   TryOptions try_;
   TraceOption trace_;
   RegistryOptions registry_;
-  std::string spec_, output_, source_, base_, kind_ = "ir", ir_, provenance_, builder_;
+  std::string spec_, output_, source_, base_, image_base_, kind_ = "ir", ir_, provenance_, builder_;
   PlatformOptions platforms_;
   std::vector<std::string> isa_, gpus_, configurations_;
   size_t max_configurations_ = 64;

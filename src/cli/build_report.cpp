@@ -53,6 +53,22 @@ std::string times_table(const build::Report& report) {
   return table(rows);
 }
 
+Json base_json(const build::Report& report) {
+  if (!report.base)
+    return {};
+  return Json{{"name", report.base->name},
+              {"libraries", report.base->libraries},
+              {"replaced", report.base->replaced}};
+}
+
+std::string base_text(const build::BaseReport& base) {
+  std::string text = "base image " + base.name + "\n";
+  text += "  libraries from it: " + (base.libraries.empty() ? "none" : join(base.libraries, " ")) + "\n";
+  if (!base.replaced.empty())
+    text += "  replaced, because the programs need what these lack: " + join(base.replaced, " ") + "\n";
+  return text;
+}
+
 } // namespace
 
 static Json source_json(const build::Report& report) {
@@ -125,6 +141,7 @@ Json report_json(const build::Report& report, const std::string& image) {
                 {"unit_bytes", report.unit_bytes},
                 {"module_bytes", report.module_bytes}}},
               {"prepared", prepared_json(report)},
+              {"base", base_json(report)},
               {"native_objects", natives},
               {"source", source_json(report)},
               {"loads_by_name", report.loaders},
@@ -154,6 +171,8 @@ std::string report_text(const build::Report& report, const std::string& image, b
       human_bytes(report.unit_bytes) + ")\n";
   if (report.prepared)
     text += prepared_text(*report.prepared);
+  if (report.base)
+    text += base_text(*report.base);
   std::vector<NativeLine> natives;
   for (const build::NativeReport& each : report.native_objects)
     natives.push_back({each.name, each.reason});

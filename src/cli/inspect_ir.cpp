@@ -63,6 +63,18 @@ Json configurations_json(const image::ApplicationImage& ir, const image::Coverag
   return json;
 }
 
+// The image below the application; null: `scratch`.
+Json base_json(const image::Bundle& bundle) {
+  if (!bundle.base)
+    return {};
+  Json libraries = Json::array();
+  for (const auto& [name, versions] : bundle.base->libraries)
+    libraries.push_back(name);
+  return Json{{"digest", bundle.base->digest.to_string()},
+              {"reference", bundle.base->reference.empty() ? Json() : Json(bundle.base->reference)},
+              {"libraries", libraries}};
+}
+
 // The toolchain that builds on the target; null: nothing is built there.
 Json toolchain_json(const image::ApplicationImage& ir) {
   if (!ir.bundle().source_build)
@@ -210,6 +222,12 @@ std::string toolchain_text(const Json& toolchain) {
          "), sources " + bytes_of(toolchain, "source_bytes");
 }
 
+std::string base_text(const Json& base) {
+  const std::string libraries = std::to_string(base["libraries"].size());
+  return (base["reference"].is_null() ? "" : base["reference"].get<std::string>() + " ") +
+         base["digest"].get<std::string>() + ", " + libraries + " libraries from it";
+}
+
 std::string natives_text(const Json& json) {
   const size_t count = json["native_objects"].size();
   return std::to_string(count) + (count && json["configurations"].size() > 1 ? " in all configurations" : "");
@@ -333,6 +351,7 @@ Result<Json> describe_ir(const image::ApplicationImage& ir,
             {"digest", ir.image().digest().to_string()},
             {"specializations", points_json(points)},
             {"configurations", configurations_json(ir, coverage)},
+            {"base", base_json(bundle)},
             {"toolchain", toolchain_json(ir)}};
   if (!bundle.configurations.empty()) {
     json["sharing"] = sharing_json(ir, coverage);
@@ -353,6 +372,8 @@ Result<Json> describe_ir(const image::ApplicationImage& ir,
 std::string coverage_text(const Json& json, bool all) {
   std::vector<NativeLine> natives;
   Rows rows = facts(json);
+  if (!json["base"].is_null())
+    rows.push_back({"base image", base_text(json["base"])});
   if (!json["toolchain"].is_null())
     rows.push_back({"toolchain", toolchain_text(json["toolchain"])});
   if (!json.contains("sharing"))

@@ -21,10 +21,11 @@ namespace {
 
 using FileKind = link::InstalledFile::Kind;
 
-Result<oci::NewLayer> application_layer(const image::BundleConfiguration& configuration, Assembly& assembly,
+Result<oci::NewLayer> application_layer(const image::BundleConfiguration& configuration,
+                                        const std::optional<image::Base>& base, Assembly& assembly,
                                         int64_t time, const oci::CompressedLayers* known,
                                         provenance::FileList* files) {
-  oci::LayerBuilder builder(time);
+  oci::LayerBuilder builder(time, base ? base->directories : oci::Directories());
   for (const link::InstalledFile& file : configuration.installed) {
     if (files && (file.kind == FileKind::directory || file.kind == FileKind::symlink))
       files->take_other(file.path);
@@ -61,8 +62,26 @@ struct Needs {
       library_directories; // of installed libraries that the loader does not find by default
 };
 
-Result<Needs> needs_of(const std::string& arch, const image::BundleConfiguration& configuration,
+// Building looked at what the build's own files need. Another target's code can call other functions of the
+// compiler's and the C library.
+Result<void> check_base(const image::Bundle& bundle, const std::string& path,
+                        const loader::Dynamic& dynamic) {
+  if (!bundle.base)
+    return {};
+  for (const auto& [name, versions] : dynamic.needed_versions)
+    if (const auto library = bundle.base->libraries.find(name); library != bundle.base->libraries.end())
+      for (const std::string& version : versions)
+        if (std::find(library->second.begin(), library->second.end(), version) == library->second.end())
+          return make_error(ErrorKind::unsatisfied,
+                            path + " needs " + version + " of " + name +
+                                ", which the base image's does not have",
+                            "build the image again on a newer base image, or on base `scratch`");
+  return {};
+}
+
+Result<Needs> needs_of(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
                        const Assembly& assembly) {
+  const std::string& arch = bundle.arch;
   std::map<std::string, std::string> libraries; // installed file name or symlink -> directory
   for (const link::InstalledFile& file : configuration.installed)
     if (file.path.find(".so") != std::string::npos)
@@ -75,6 +94,7 @@ Result<Needs> needs_of(const std::string& arch, const image::BundleConfiguration
     if (!loader::is_elf_for(content, arch))
       continue; // a file for another machine counts as data
     XAAS_TRY(const loader::Dynamic dynamic, loader::read_dynamic_in_worker("/" + path, content));
+    XAAS_CHECK(check_base(bundle, "/" + path, dynamic));
     for (const std::string& version : dynamic.glibc_versions)
       if (version_less(needs.glibc, version))
         needs.glibc = version;
@@ -105,16 +125,17 @@ Result<std::string> code_annotation(const Assembly& assembly) {
 }
 
 // A layer that is passed on byte for byte is read all the same, to check it against config and manifest.
-Result<void> check_runtime_layer(const image::ApplicationImage& source, size_t index,
-                                 provenance::FileList* files) {
+Result<void> check_kept_layer(const image::ApplicationImage& source, size_t index,
+                              provenance::FileList* files) {
   const oci::Descriptor& layer = source.image().manifest().layers[index];
-  if (layer.media_type != oci::media_type::layer_gzip &&
+  const bool is_of_base = image::layer_role(layer) == image::base_role;
+  if (!is_of_base && layer.media_type != oci::media_type::layer_gzip &&
       layer.media_type != oci::media_type::docker_layer_gzip)
     return make_error(ErrorKind::integrity, "run-time layer " + layer.digest.to_string() + ": is " +
                                                 layer.media_type + ", not " + oci::media_type::layer_gzip);
   XAAS_TRY(const oci::BlobPtr blob, source.image().open_blob(layer));
   const auto check = [&](const oci::LayerEntry& entry, oci::LayerContent& content) -> Result<void> {
-    if (entry.kind == oci::LayerEntry::Kind::other)
+    if (entry.kind == oci::LayerEntry::Kind::other && !is_of_base)
       return make_error(ErrorKind::integrity, "/" + entry.path + ": a special file");
     if (files)
       return files->take(entry, content);
@@ -129,33 +150,54 @@ Result<void> check_runtime_layer(const image::ApplicationImage& source, size_t i
                            check);
 }
 
+// As for an image that Dockerfiles make from the base: what the spec says replaces what the base says, and a
+// command of the base belongs to its own entry point.
 void fill_config(const image::ApplicationImage& source, const Needs& needs, oci::NewImage& image) {
   const spec::Image& wanted = source.bundle().image;
+  if (source.bundle().base)
+    image.config = source.bundle().base->config;
   image.config.architecture = source.image().config().architecture;
-  image.config.entrypoint = wanted.entrypoint;
-  std::map<std::string, std::string> variables = wanted.env;
-  variables["PATH"] = image::path_of(wanted);
-  // The image has no ld.so.cache, which ldconfig would make on a machine.
-  if (!needs.library_directories.empty() && !variables.count("LD_LIBRARY_PATH"))
-    variables["LD_LIBRARY_PATH"] =
-        join({needs.library_directories.begin(), needs.library_directories.end()}, ":");
+  std::map<std::string, std::string> variables;
+  for (const std::string& each : image.config.env)
+    if (const size_t equals = each.find('='); equals != std::string::npos)
+      variables[each.substr(0, equals)] = each.substr(equals + 1);
+  const std::map<std::string, std::string> of_base = variables;
+  for (const auto& [name, value] : wanted.env)
+    variables[name] = value;
+  if (!wanted.entrypoint.empty()) {
+    image.config.entrypoint = wanted.entrypoint;
+    image.config.cmd.clear();
+  }
+  variables["PATH"] = image::path_of(source.bundle());
+  // No ld.so.cache has the application's libraries. ldconfig would write them there on a machine.
+  if (!needs.library_directories.empty() && !wanted.env.count("LD_LIBRARY_PATH")) {
+    std::vector<std::string> directories(needs.library_directories.begin(), needs.library_directories.end());
+    if (const auto more = of_base.find("LD_LIBRARY_PATH"); more != of_base.end() && !more->second.empty())
+      directories.push_back(more->second);
+    variables["LD_LIBRARY_PATH"] = join(directories, ":");
+  }
+  image.config.env.clear();
   for (const auto& [name, value] : variables)
     image.config.env.push_back(name + "=" + value);
 }
 
-// The closure's layers byte for byte. A layer is read again only when it must be written, because the closure
-// must not stay in memory.
-Result<void> add_runtime_layers(const image::ApplicationImage& source, const std::string& configuration,
-                                provenance::FileList* files, oci::NewImage& image) {
-  for (const size_t index : source.runtime_layers(configuration)) {
+// The layers of the base and the closure byte for byte. A layer is read again only when it must be written,
+// because they must not stay in memory.
+Result<void> add_kept_layers(const image::ApplicationImage& source, const std::string& configuration,
+                             provenance::FileList* files, oci::NewImage& image) {
+  for (const size_t index : source.kept_layers(configuration)) {
     oci::NewLayer layer;
     layer.descriptor = source.image().manifest().layers[index];
-    layer.descriptor.media_type = oci::media_type::layer_gzip; // the content is the same in Docker's format
-    layer.descriptor.annotations = {{image::annotation::role, "runtime"}};
+    const std::string role = image::layer_role(layer.descriptor);
+    if (layer.descriptor.media_type == oci::media_type::docker_layer_gzip)
+      layer.descriptor.media_type = oci::media_type::layer_gzip; // the content is the same
+    layer.descriptor.annotations = {{image::annotation::role, role}};
     layer.origin = source.image().reference();
     layer.diff_id = source.image().config().diff_ids[index];
-    layer.created_by = "xaas build: runtime";
-    XAAS_CHECK(check_runtime_layer(source, index, files));
+    layer.created_by =
+        role == image::base_role ? source.image().config().history[index] : "xaas build: runtime";
+    // An SBOM names the base as one package: its own lists what is in it.
+    XAAS_CHECK(check_kept_layer(source, index, role == image::base_role ? nullptr : files));
     layer.open = [&source, index] {
       return source.image().open_blob(source.image().manifest().layers[index]);
     };
@@ -188,7 +230,8 @@ Result<void> add_application(const image::ApplicationImage& source, const image:
                              const Inputs& inputs, int64_t time, Needs needs,
                              const oci::CompressedLayers* known, provenance::FileList* files,
                              oci::NewImage& image) {
-  XAAS_TRY(oci::NewLayer application, application_layer(configuration, assembly, time, known, files));
+  XAAS_TRY(oci::NewLayer application,
+           application_layer(configuration, bundle.base, assembly, time, known, files));
   XAAS_TRY(const std::vector<image::PackageUse> packages, image::package_uses(bundle, configuration));
   XAAS_TRY(const std::string code, code_annotation(assembly));
   image.layers.push_back(std::move(application));
@@ -219,7 +262,7 @@ Result<void> add_application(const image::ApplicationImage& source, const image:
     for (const char* key : {image::annotation::base_name, image::annotation::base_digest})
       if (const auto& own = source.image().manifest().annotations; own.contains(key))
         image.annotations[key] = own.at(key);
-  image.config.labels = image.annotations;
+  image.config.labels.insert(image.annotations.begin(), image.annotations.end());
   return {};
 }
 
@@ -230,8 +273,8 @@ Result<oci::NewImage> package(const image::ApplicationImage& source,
                               const Inputs& inputs, int64_t time, const oci::CompressedLayers* known,
                               provenance::FileList* files) {
   oci::NewImage image;
-  XAAS_CHECK(add_runtime_layers(source, configuration.configuration.id(), files, image));
-  XAAS_TRY(const Needs needs, needs_of(source.bundle().arch, configuration, assembly));
+  XAAS_CHECK(add_kept_layers(source, configuration.configuration.id(), files, image));
+  XAAS_TRY(const Needs needs, needs_of(source.bundle(), configuration, assembly));
   XAAS_CHECK(add_application(source, source.bundle(), configuration, assembly, inputs, time, needs, known,
                              files, image));
   return image;
@@ -241,7 +284,7 @@ Result<oci::NewImage> package(const image::ApplicationImage& source, SourceBuilt
                               int64_t time, const oci::CompressedLayers* known, provenance::FileList* files) {
   oci::NewImage image;
   XAAS_CHECK(add_runtime_layer(built.closure, time, known, files, image));
-  XAAS_TRY(Needs needs, needs_of(source.bundle().arch, built.configuration, built.assembly));
+  XAAS_TRY(Needs needs, needs_of(source.bundle(), built.configuration, built.assembly));
   needs.library_directories.merge(built.closure.library_directories);
   image::Bundle bundle = source.bundle();
   bundle.packages = built.closure.packages;

@@ -28,7 +28,7 @@ std::string difference(const oci::Image& image, const Inputs& inputs) {
   return {};
 }
 
-// The closure's layers are those of the IR image, followed by one more layer.
+// The layers of base and closure are those of the IR image, followed by one more layer.
 std::string difference(const oci::Image& image, const image::ApplicationImage& source,
                        const std::string& configuration) {
   if (image.config().architecture != source.image().config().architecture)
@@ -38,12 +38,12 @@ std::string difference(const oci::Image& image, const image::ApplicationImage& s
     return "its layers differ";
   if (image.manifest().annotations.contains(image::annotation::from_source))
     return layers.size() <= 2 ? "" : "its layers differ"; // the closure, if any, and what was installed
-  const std::vector<size_t> runtime = source.runtime_layers(configuration);
-  if (layers.size() != runtime.size() + 1)
+  const std::vector<size_t> kept = source.kept_layers(configuration);
+  if (layers.size() != kept.size() + 1)
     return "its layers differ";
-  for (size_t i = 0; i < runtime.size(); ++i)
-    if (layers[i].digest != source.image().manifest().layers[runtime[i]].digest)
-      return "its run-time layer " + layers[i].digest.to_string() + " is not one of the IR image";
+  for (size_t i = 0; i < kept.size(); ++i)
+    if (layers[i].digest != source.image().manifest().layers[kept[i]].digest)
+      return "its layer " + layers[i].digest.to_string() + " is not one of the IR image";
   return {};
 }
 

@@ -36,7 +36,7 @@ std::vector<SpaceNeed> space_needs(const Request& request, const image::Applicat
   const std::vector<oci::Descriptor>& layers = source.image().manifest().layers;
   if (request.output && request.output->transport != oci::Transport::registry) {
     uint64_t bytes = modules / 4; // programs, compressed
-    for (const size_t layer : source.runtime_layers(configuration))
+    for (const size_t layer : source.kept_layers(configuration))
       bytes += written(*request.output, layers[layer]);
     needs.push_back({"the image", request.output->path, bytes});
   }

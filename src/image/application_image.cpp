@@ -22,7 +22,7 @@ bool used_by(const oci::Descriptor& layer, const std::string& configuration) {
 // Modules, and files of the kit, the closure or an install tree.
 bool holds_contents(const oci::Descriptor& layer) {
   const std::string role = layer_role(layer);
-  return role != "base" && role != "metadata" && role != "source";
+  return role != base_role && role != "base" && role != "metadata" && role != "source";
 }
 
 Result<Bundle> read_bundle(const oci::Image& image) {
@@ -128,6 +128,11 @@ Result<ApplicationImage> ApplicationImage::open(std::unique_ptr<oci::Image> imag
   ApplicationImage opened;
   opened.image_ = std::move(image);
   opened.bundle_ = std::move(bundle);
+  if (opened.bundle_.base.has_value() == opened.layers_with_role(base_role).empty())
+    return make_error(ErrorKind::integrity,
+                      opened.image_->reference().text + ": its bundle " +
+                          (opened.bundle_.base ? "describes a base image, of which it has no layer"
+                                               : "describes no base image, but it has layers of one"));
   return opened;
 }
 
@@ -189,6 +194,26 @@ Result<void> ApplicationImage::fetch_all(
   return {};
 }
 
+BaseLayers base_layers(const ApplicationImage& application) {
+  BaseLayers base;
+  if (!application.bundle().base)
+    return base;
+  const oci::Image& image = application.image();
+  for (const size_t index : application.layers_with_role(base_role)) {
+    oci::NewLayer layer;
+    layer.descriptor = image.manifest().layers[index];
+    layer.diff_id = image.config().diff_ids[index];
+    layer.created_by = image.config().history[index];
+    layer.origin = image.reference();
+    layer.open = [&image, index] { return image.open_blob(image.manifest().layers[index]); };
+    base.layers.push_back(std::move(layer));
+  }
+  for (const char* key : {annotation::base_name, annotation::base_digest})
+    if (const std::string value = annotation_of(image, key); !value.empty())
+      base.annotations[key] = value;
+  return base;
+}
+
 // The layers that may have some of it: those with modules if modules are wanted, the others if anything else
 // is.
 std::vector<size_t> ApplicationImage::layers_of(const std::set<Digest>& wanted,
@@ -211,6 +236,13 @@ std::vector<size_t> ApplicationImage::layers_with_role(const std::string& role) 
   for (size_t i = 0; i < image_->manifest().layers.size(); ++i)
     if (layer_role(image_->manifest().layers[i]) == role)
       layers.push_back(i);
+  return layers;
+}
+
+std::vector<size_t> ApplicationImage::kept_layers(const std::string& configuration) const {
+  std::vector<size_t> layers = layers_with_role(base_role);
+  const std::vector<size_t> runtime = runtime_layers(configuration);
+  layers.insert(layers.end(), runtime.begin(), runtime.end());
   return layers;
 }
 

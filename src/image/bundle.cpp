@@ -15,7 +15,7 @@ const Digest& stored_module(const Bundle& bundle, const Digest& unit) {
 }
 
 int format_of(const Bundle& bundle) {
-  return bundle.prepared.empty() ? 1 : 2;
+  return bundle.base ? 3 : bundle.prepared.empty() ? 1 : 2;
 }
 
 std::vector<spec::Configuration> all_configurations(const Bundle& bundle) {

@@ -270,6 +270,8 @@ Json to_json(const Bundle& bundle) {
     json["revision"] = bundle.revision;
   json["arch"] = bundle.arch;
   json["image"] = image_json(bundle.image);
+  if (bundle.base)
+    json["base"] = to_json(*bundle.base);
   json["specializations"] = std::move(points);
   for (const spec::HostPreference& preference : bundle.host)
     json["host"].push_back(spec::to_json(preference));
@@ -304,6 +306,14 @@ Result<Bundle> parse_bundle(const std::string& text, const std::string& name) {
   XAAS_TRY(bundle.arch, reader.string_at("arch"));
   XAAS_TRY(const JsonReader image, reader.at("image"));
   XAAS_TRY(bundle.image, parse_image(image));
+  if (reader.has("base")) {
+    XAAS_TRY(const JsonReader base, reader.at("base"));
+    XAAS_TRY(bundle.base, parse_base(base));
+  }
+  if (bundle.base.has_value() != (bundle.image.base != no_base))
+    return make_error(ErrorKind::integrity,
+                      name + ": image/base is " + bundle.image.base + ", but the bundle " +
+                          (bundle.base ? "describes a base image" : "does not describe it"));
   XAAS_TRY(const JsonReader points, reader.at("specializations"));
   XAAS_TRY(const std::vector<JsonReader> point_items, points.items());
   for (const JsonReader& item : point_items) {

@@ -80,7 +80,8 @@ Json source_configurations(const Bundle& bundle) {
 class LayerMaker {
 public:
   LayerMaker(const Bundle& bundle, const ContentProvider& content, int64_t time)
-      : bundle_(bundle), content_(content), time_(time) {}
+      : bundle_(bundle), content_(content), time_(time),
+        directories_(bundle.base ? bundle.base->directories : oci::Directories()) {}
 
   std::map<std::string, std::string> annotations(const std::string& role, const Users& users) const {
     Json ids = Json::array();
@@ -104,7 +105,7 @@ public:
 
   Result<oci::NewLayer> runtime(const Users& users, const std::vector<std::string>& paths,
                                 const std::map<std::string, link::InstalledFile>& files) const {
-    oci::LayerBuilder builder(time_);
+    oci::LayerBuilder builder(time_, directories_);
     for (const std::string& path : paths) {
       const link::InstalledFile& file = files.at(path);
       if (file.kind == FileKind::directory) {
@@ -130,6 +131,7 @@ private:
   const Bundle& bundle_;
   const ContentProvider& content_;
   int64_t time_;
+  oci::Directories directories_; // of the base
 };
 
 struct Inventory {
@@ -170,10 +172,10 @@ void describe(const Bundle& bundle, const std::optional<SourceLayers>& source, i
               oci::NewImage& image) {
   image.config.architecture = target::oci_architecture(bundle.arch);
   image.config.created = rfc3339(time);
-  image.annotations = {{annotation::kind, bundle.configurations.empty() ? "source" : "ir"},
-                       {annotation::format, std::to_string(format_of(bundle))},
-                       {annotation::tool, bundle.tool},
-                       {annotation::created, image.config.created}};
+  image.annotations.insert({{annotation::kind, bundle.configurations.empty() ? "source" : "ir"},
+                            {annotation::format, std::to_string(format_of(bundle))},
+                            {annotation::tool, bundle.tool},
+                            {annotation::created, image.config.created}});
   if (!bundle.llvm.empty())
     image.annotations[annotation::llvm] = bundle.llvm;
   if (bundle.source_build && !bundle.source_build->application.toolchain.path.empty())
@@ -188,7 +190,7 @@ void describe(const Bundle& bundle, const std::optional<SourceLayers>& source, i
 
 Result<oci::NewImage> make_application_image(const Bundle& bundle, const ContentProvider& content,
                                              int64_t time, size_t max_groups,
-                                             std::optional<SourceLayers> source) {
+                                             std::optional<SourceLayers> source, BaseLayers base) {
   XAAS_TRY(const Inventory inventory, take_inventory(bundle));
   const LayerMaker maker(bundle, content, time);
   oci::NewImage image;
@@ -198,6 +200,10 @@ Result<oci::NewImage> make_application_image(const Bundle& bundle, const Content
     image.layers.push_back(*std::move(layer));
     return {};
   };
+  for (oci::NewLayer& layer : base.layers) {
+    layer.descriptor.annotations = maker.annotations(base_role, inventory.all);
+    XAAS_CHECK(add(std::move(layer)));
+  }
   const Json built_from_source = source_configurations(bundle);
   if (source)
     for (oci::NewLayer& layer : source->base) {
@@ -239,6 +245,7 @@ Result<oci::NewImage> make_application_image(const Bundle& bundle, const Content
     XAAS_CHECK(add(std::move(source->source)));
   }
 
+  image.annotations = std::move(base.annotations);
   describe(bundle, source, time, image);
   return image;
 }

@@ -28,16 +28,25 @@ Error differ(const NamedBundle& a, const NamedBundle& b, const std::string& what
                     "images can be merged if the same version of xaas built them from the same application");
 }
 
+// The bases of two architectures are different images.
 std::string text_of(const spec::Image& image) {
-  return Json{
-      {"base", image.base}, {"prefix", image.prefix}, {"entrypoint", image.entrypoint}, {"env", image.env}}
+  return Json{{"base", image.base == no_base ? no_base : "image"},
+              {"prefix", image.prefix},
+              {"entrypoint", image.entrypoint},
+              {"env", image.env}}
       .dump();
+}
+
+std::string text_of(const std::optional<Base>& base) {
+  return base ? base->digest.to_string() : no_base;
 }
 
 // The properties that may differ between architectures are left out.
 Result<void> check_same_architecture(const NamedBundle& a, const NamedBundle& b) {
   if (a.bundle.arch != b.bundle.arch)
     return differ(a, b, "architectures", a.bundle.arch, b.bundle.arch);
+  if (text_of(a.bundle.base) != text_of(b.bundle.base))
+    return differ(a, b, "base images", text_of(a.bundle.base), text_of(b.bundle.base));
   return {};
 }
 
@@ -232,6 +241,8 @@ public:
       XAAS_CHECK(check_same_application(first, each));
       XAAS_CHECK(check_same_architecture(first, each));
       XAAS_CHECK(add_points(bundle_.points, first, each));
+      if (bundle_.base && each.bundle.base)
+        bundle_.base = joined(*bundle_.base, *each.bundle.base);
     }
     for (const NamedBundle& each : bundles_)
       for (const BundleConfiguration& configuration : each.bundle.configurations)
@@ -255,6 +266,7 @@ private:
     bundle_.llvm = first.llvm;
     bundle_.tool = first.tool;
     bundle_.image = first.image;
+    bundle_.base = first.base;
     bundle_.points = first.points;
     bundle_.host = first.host;
   }

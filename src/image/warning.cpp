@@ -78,13 +78,23 @@ std::optional<Warning> unoptimized_warning(const std::set<std::string>& sources)
                      "compiled without an -O option, and deploying does not optimize what the build did not"};
 }
 
-std::string path_of(const spec::Image& image) {
-  const auto own = image.env.find("PATH");
-  return own != image.env.end() ? own->second : image.prefix + "/bin:/usr/local/bin:/usr/bin:/bin";
+std::string path_of(const Bundle& bundle) {
+  const std::map<std::string, std::string>& wanted = bundle.image.env;
+  if (const auto own = wanted.find("PATH"); own != wanted.end())
+    return own->second;
+  std::string usual = "/usr/local/bin:/usr/bin:/bin";
+  if (bundle.base)
+    for (const std::string& variable : bundle.base->config.env)
+      if (variable.starts_with("PATH="))
+        usual = variable.substr(5);
+  const std::string programs = bundle.image.prefix + "/bin";
+  const std::vector<std::string> known = split(usual, ':');
+  const bool is_there = bundle.base && std::find(known.begin(), known.end(), programs) != known.end();
+  return is_there ? usual : programs + ":" + usual;
 }
 
 std::vector<std::string> programs_of(const Bundle& bundle, const BundleConfiguration& configuration) {
-  const std::vector<std::string> path = split(path_of(bundle.image), ':');
+  const std::vector<std::string> path = split(path_of(bundle), ':');
   std::vector<std::string> names;
   for (const link::InstalledFile& file : configuration.installed) {
     if (!is_program(bundle, file))

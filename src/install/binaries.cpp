@@ -67,11 +67,14 @@ Binaries::Binaries(const TreeOnHost& tree, const std::vector<File>& files)
 
 Result<Binaries> Binaries::plan(const TreeOnHost& tree, const std::vector<File>& files) {
   Binaries binaries(tree, files);
+  for (const File& file : files)
+    if (file.of_base)
+      binaries.of_base_.insert("/" + file.path);
   binaries.check_variables();
   for (const File& file : files)
     if (file.type == fs::file_type::symlink)
       binaries.add_link(file);
-    else if (file.type == fs::file_type::regular)
+    else if (file.type == fs::file_type::regular && (!file.of_base || file.is_loaded))
       XAAS_CHECK(binaries.add(file));
   return binaries;
 }
@@ -254,6 +257,10 @@ std::string Binaries::find_program(const std::string& name) const {
   return {};
 }
 
+bool Binaries::is_of_base(const std::string& interpreter) const {
+  return of_base_.contains(find_in_tree(tree_.tree, interpreter).inside);
+}
+
 // The first line of a script, with the image's interpreter if it has one; else the same line. The interpreter
 // keeps the name that the script uses: Python looks for its modules beside it.
 std::string Binaries::interpreter_on_host(std::string_view line) const {
@@ -266,7 +273,7 @@ std::string Binaries::interpreter_on_host(std::string_view line) const {
       interpreter = found;
       argument.clear();
     }
-  if (find_in_tree(tree_.tree, interpreter).type != fs::file_type::regular)
+  if (find_in_tree(tree_.tree, interpreter).type != fs::file_type::regular || is_of_base(interpreter))
     return std::string(line);
   return "#!" + tree_.place.string() + interpreter + (argument.empty() ? "" : " " + argument);
 }
@@ -282,6 +289,15 @@ void Binaries::check_script(const std::string& path, std::string_view content) {
     return;
   }
   const std::vector<std::string> words = split(trim(line.substr(2)), ' ');
+  // A shell of the machine serves as well; another interpreter needs the modules that the base image has.
+  static const std::set<std::string> shells = {"sh", "bash"};
+  const std::string program =
+      !words.empty() && fs::path(words.front()).filename() == "env" && words.size() > 1
+          ? find_program(words[1])
+      : words.empty() ? ""
+                      : words.front();
+  if (is_of_base(program) && !shells.contains(fs::path(program).filename()))
+    doubtful_.push_back({"/" + path, "is a script for " + printable(program) + " of the base image"});
   const bool env = words.size() > 1 && fs::path(words.front()).filename() == "env" && words[1].front() != '-';
   std::string missing = words.empty() || !is_executable(words.front()) ? trim(line.substr(2)) : "";
   if (missing.empty() && env) {

@@ -36,6 +36,7 @@ class Binaries {
 public:
   // Finds the necessary changes and the obstacles. Files of an image are read in workers, which
   // requires a process with one thread.
+  // Files of a base image are examined only if the application loads them.
   static Result<Binaries> plan(const TreeOnHost& tree, const std::vector<File>& files);
 
   // Programs that never run without a container, because they cannot be changed.
@@ -62,6 +63,7 @@ private:
   void check_script(const std::string& path, std::string_view content);
   void check_variables();
   std::string new_text(const std::string& content) const;
+  bool is_of_base(const std::string& interpreter) const;
   std::string interpreter_on_host(std::string_view first_line) const;
   std::string find_program(const std::string& name) const;
   std::vector<std::string> rpath_of(const std::string& path, const loader::Dynamic& dynamic) const;
@@ -70,6 +72,7 @@ private:
   Result<void> add_host_libraries() const;
 
   TreeOnHost tree_;
+  std::set<std::string> of_base_; // paths of files
   NamedPaths names_;
   loader::Settings settings_;
   std::vector<Change> changes_;

@@ -15,7 +15,9 @@ struct File {
   fs::file_type type = fs::file_type::regular;
   fs::perms mode = fs::perms::none;
   uint64_t size = 0;
-  std::string link; // destination of a symlink
+  std::string link;       // destination of a symlink
+  bool of_base = false;   // it comes from the application's base image
+  bool is_loaded = false; // such a library, which the application loads
   bool is_executable() const {
     return type == fs::file_type::regular && (mode & fs::perms::owner_exec) != fs::perms::none;
   }

@@ -271,7 +271,9 @@ private:
 
   Result<void> write_programs() {
     progress_.start("preparing the programs", 0);
-    XAAS_TRY(const std::vector<File> files, files_below(tree()));
+    XAAS_TRY(std::vector<File> files, files_below(tree()));
+    if (has_base(images_))
+      XAAS_CHECK(mark_base(tree(), target::host_arch(), images_, files));
     TreeOnHost on_host{.tree = tree(),
                        .place = place(),
                        .arch = target::host_arch(),

@@ -116,7 +116,7 @@ NamedPaths::NamedPaths(const std::vector<File>& files, const std::function<bool(
     const fs::path path = "/" + file.path;
     // Those that only enroot reads.
     const bool of_runtimes = path == "/etc/rc" || path == "/etc/environment";
-    if (belongs_to_machine(path.string()) || of_runtimes ||
+    if (belongs_to_machine(path.string()) || of_runtimes || is_standard(path) || // a link, with a merged /usr
         loader::is_of_c_library(path.filename().string()) || (file.is_executable() && host(path)))
       continue;
     paths_.insert(path);

@@ -4,9 +4,12 @@
 #include <xaas/base/tree_path.h>
 #include <xaas/image/application_image.h>
 #include <xaas/image/warning.h>
+#include <xaas/launcher/launcher.h>
+#include <xaas/loader/loading.h>
 #include <xaas/oci/layer.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <unistd.h>
 
@@ -34,13 +37,14 @@ bool is_program(const fs::path& tree, const std::string& path) {
   return file.type == fs::file_type::regular && access(file.outside.c_str(), X_OK) == 0;
 }
 
-// The paths that the layers of the application have.
-Result<std::set<std::string>> own_paths(const std::vector<std::unique_ptr<oci::Image>>& images) {
+// The paths that the layers with these roles have.
+Result<std::set<std::string>> paths_of(const std::vector<std::unique_ptr<oci::Image>>& images,
+                                       const std::set<std::string>& roles) {
   std::set<std::string> paths;
   for (const std::unique_ptr<oci::Image>& each : images)
     for (size_t i = 0; i < each->manifest().layers.size(); ++i) {
       const oci::Descriptor& layer = each->manifest().layers[i];
-      if (image::layer_role(layer) != "application")
+      if (!roles.contains(image::layer_role(layer)))
         continue;
       XAAS_TRY(const oci::BlobPtr blob, each->open_blob(layer));
       const auto add = [&](const oci::LayerEntry& entry, oci::LayerContent&) -> Result<void> {
@@ -53,11 +57,19 @@ Result<std::set<std::string>> own_paths(const std::vector<std::unique_ptr<oci::I
   return paths;
 }
 
+// Programs do without the image's, or find the machine's.
+bool is_of_every_system(const std::string& path) {
+  static const std::array<std::string, 3> places = {"usr/share/zoneinfo/", "usr/share/locale/",
+                                                    "usr/lib/locale/"};
+  return std::any_of(places.begin(), places.end(),
+                     [&](const std::string& place) { return path.starts_with(place); });
+}
+
 } // namespace
 
 Result<Programs> find_programs(const fs::path& tree, const std::vector<std::unique_ptr<oci::Image>>& images,
                                const std::vector<std::string>& search_path) {
-  XAAS_TRY(const std::set<std::string> own, own_paths(images));
+  XAAS_TRY(const std::set<std::string> own, paths_of(images, {"application"}));
   Programs programs;
   std::vector<std::string> odd;
   const auto add = [&](const std::string& path) {
@@ -109,6 +121,39 @@ Result<Programs> find_programs(const fs::path& tree, const std::vector<std::uniq
   if (programs.main.empty() || !is_plain_name(fs::path(programs.main).filename()))
     programs.main = programs.paths.begin()->second;
   return programs;
+}
+
+bool has_base(const std::vector<std::unique_ptr<oci::Image>>& images) {
+  const std::vector<oci::Descriptor>& layers = images.front()->manifest().layers;
+  return std::any_of(layers.begin(), layers.end(), [](const oci::Descriptor& layer) {
+    return image::layer_role(layer) == image::base_role;
+  });
+}
+
+Result<void> mark_base(const fs::path& tree, const std::string& arch,
+                       const std::vector<std::unique_ptr<oci::Image>>& images, std::vector<File>& files) {
+  XAAS_TRY(const std::set<std::string> own, paths_of(images, {"application", "runtime"}));
+  const std::string targets = std::string(launcher::targets_directory) + "/";
+  loader::Loader loader(tree, arch, {}, false);
+  std::set<std::string> loaded;
+  for (File& file : files) {
+    const std::string path = "/" + file.path;
+    file.of_base = !own.contains(path) && !file.path.starts_with(targets);
+    if (file.of_base || file.type != fs::file_type::regular)
+      continue;
+    const Result<const loader::Library*> binary = loader.read(path); // a damaged one may be data
+    if (!binary && binary.error().kind == ErrorKind::interrupted)
+      return binary.error();
+    if (!binary || !*binary)
+      continue;
+    XAAS_TRY(const loader::Loading loading, loader.load({{*binary}}));
+    for (const auto& object : loading.objects)
+      loaded.insert(object->library->path);
+  }
+  for (File& file : files)
+    file.is_loaded = file.of_base && loaded.contains("/" + file.path);
+  std::erase_if(files, [](const File& file) { return file.of_base && is_of_every_system(file.path); });
+  return {};
 }
 
 } // namespace xaas::install

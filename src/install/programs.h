@@ -1,6 +1,8 @@
 // The programs of an application that users start.
 #pragma once
 
+#include "files.h"
+
 #include <xaas/base/file.h>
 #include <xaas/base/result.h>
 #include <xaas/oci/image.h>
@@ -23,5 +25,14 @@ struct Programs {
 // error if there are none.
 Result<Programs> find_programs(const fs::path& tree, const std::vector<std::unique_ptr<oci::Image>>& images,
                                const std::vector<std::string>& search_path);
+
+// Whether the application has a base image, whose files are those of a system.
+bool has_base(const std::vector<std::unique_ptr<oci::Image>>& images);
+
+// Marks the files in such an application's tree that are of the base image, and those of them that the
+// application loads. Leaves out those that every system has. Reads libraries in workers, which requires a
+// process with one thread.
+Result<void> mark_base(const fs::path& tree, const std::string& arch,
+                       const std::vector<std::unique_ptr<oci::Image>>& images, std::vector<File>& files);
 
 } // namespace xaas::install

@@ -82,7 +82,8 @@ public:
 
   Result<oci::NewImage> make(int64_t time) const {
     const image::ContentProvider provider = [&](const Digest& digest) { return content_.get(digest); };
-    return image::make_application_image(bundle_, provider, time);
+    return image::make_application_image(bundle_, provider, time, image::most_groups, {},
+                                         image::base_layers(first()));
   }
 
   Result<Merged> describe(const Digest& digest) const {

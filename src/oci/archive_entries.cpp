@@ -96,6 +96,9 @@ Result<LayerEntry> checked_entry(archive_entry* from, Whiteouts whiteouts) {
   LayerEntry entry;
   entry.kind = kind_of(from);
   entry.mode = archive_entry_perm(from);
+  const auto id = [](la_int64_t number) { return number < 0 ? 0 : static_cast<uint64_t>(number); };
+  entry.user = id(archive_entry_uid(from));
+  entry.group = id(archive_entry_gid(from));
   entry.time = archive_entry_mtime(from);
   XAAS_TRY(entry.path, normalized(name, "the entry"));
   if (whiteouts == Whiteouts::checked)

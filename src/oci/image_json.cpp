@@ -2,6 +2,8 @@
 
 #include <xaas/base/text.h>
 
+#include <set>
+
 namespace xaas::oci {
 
 namespace {
@@ -50,6 +52,35 @@ Result<std::vector<std::string>> parse_history(const JsonReader& config, size_t 
 }
 
 } // namespace
+
+Json process_json(const ImageConfig& config) {
+  Json process = Json::object();
+  for (const auto& [key, strings] : {std::pair("Entrypoint", &config.entrypoint),
+                                     std::pair("Cmd", &config.cmd), std::pair("Env", &config.env)})
+    if (!strings->empty())
+      process[key] = *strings;
+  if (!config.working_directory.empty())
+    process["WorkingDir"] = config.working_directory;
+  if (!config.labels.empty())
+    process["Labels"] = config.labels;
+  process.update(config.others);
+  return process;
+}
+
+Result<void> parse_process(const JsonReader& reader, ImageConfig& config) {
+  XAAS_TRY(config.entrypoint, optional_strings(reader, "Entrypoint"));
+  XAAS_TRY(config.cmd, optional_strings(reader, "Cmd"));
+  XAAS_TRY(config.env, optional_strings(reader, "Env"));
+  XAAS_TRY(config.working_directory, optional_string(reader, "WorkingDir"));
+  XAAS_TRY(config.labels, optional_map(reader, "Labels"));
+  const std::set<std::string> fields = {"Entrypoint", "Cmd", "Env", "WorkingDir", "Labels"};
+  config.others = Json::object();
+  if (reader.json().is_object())
+    for (const auto& [key, value] : reader.json().items())
+      if (!fields.contains(key) && !value.is_null())
+        config.others[key] = value;
+  return {};
+}
 
 bool is_manifest_type(const std::string& type) {
   return type == media_type::manifest || type == media_type::docker_manifest;
@@ -126,11 +157,7 @@ Result<ImageConfig> parse_config(const std::string& text, const std::string& whe
   XAAS_TRY(config.os, reader.string_at("os"));
   XAAS_TRY(config.created, optional_string(reader, "created"));
   if (const std::optional<JsonReader> process = reader.find("config")) {
-    XAAS_TRY(config.entrypoint, optional_strings(*process, "Entrypoint"));
-    XAAS_TRY(config.cmd, optional_strings(*process, "Cmd"));
-    XAAS_TRY(config.env, optional_strings(*process, "Env"));
-    XAAS_TRY(config.working_directory, optional_string(*process, "WorkingDir"));
-    XAAS_TRY(config.labels, optional_map(*process, "Labels"));
+    XAAS_CHECK(parse_process(*process, config));
   }
   XAAS_TRY(const JsonReader rootfs, reader.at("rootfs"));
   XAAS_TRY(const std::vector<std::string> diff_ids, optional_strings(rootfs, "diff_ids"));

@@ -101,6 +101,9 @@ Result<void> LayerBuilder::write_tar(const std::function<Result<void>(std::strin
       member.type = TarMember::Type::hard_link, member.link = entry->content;
     else
       member.type = TarMember::Type::directory;
+    if (const auto kept = below_.find(path);
+        member.type == TarMember::Type::directory && kept != below_.end())
+      member.mode = kept->second.mode, member.user = kept->second.user, member.group = kept->second.group;
     XAAS_CHECK(write(tar_header(member)));
     if (is_file) {
       XAAS_CHECK(write(entry->content));

@@ -19,23 +19,28 @@ void NameTree::remove(const std::string& path, bool only_below, const Gone& gone
   }
 }
 
-// The destination of an entry: resolves existing symlinks and creates missing directories.
-std::string NameTree::place(const std::string& path) {
+std::string NameTree::place(const std::string& path) const {
   fs::path at = "/";
   for (const fs::path& part : fs::path(path).parent_path().relative_path()) {
     const std::string there = resolve(at / part);
-    if (there.empty()) {
-      at /= part;
-      entries_.try_emplace(at, Entry{Kind::directory, {}, false, layer_}); // keeps a dangling link
-    } else {
-      at = there;
-    }
+    at = there.empty() ? at / part : fs::path(there);
   }
   return at / fs::path(path).filename();
 }
 
+// Creates missing directories.
+std::string NameTree::make_place(const std::string& path) {
+  const fs::path place = this->place(path);
+  fs::path at = "/";
+  for (const fs::path& part : place.parent_path().relative_path()) {
+    at /= part;
+    entries_.try_emplace(at, Entry{Kind::directory, {}, false, layer_}); // keeps a dangling link
+  }
+  return place;
+}
+
 std::string NameTree::add(const LayerEntry& entry, const Gone& gone) {
-  const std::string path = place("/" + entry.path);
+  const std::string path = make_place("/" + entry.path);
   const std::string name = fs::path(path).filename();
   const fs::path parent = fs::path(path).parent_path();
   if (name == opaque_whiteout) {
@@ -46,14 +51,18 @@ std::string NameTree::add(const LayerEntry& entry, const Gone& gone) {
     remove(parent / name.substr(whiteout_prefix.size()), false, gone);
     return {};
   }
-  const Entry* const there = find(path);
-  if (entry.kind == LayerEntry::Kind::directory && there && there->kind != Kind::file)
+  Entry* const there = entries_.contains(path) ? &entries_.at(path) : nullptr;
+  const Directory directory{entry.mode, entry.user, entry.group};
+  if (entry.kind == LayerEntry::Kind::directory && there && there->kind != Kind::file) {
+    if (there->kind == Kind::directory)
+      there->directory = directory;
     return path;
+  }
   if (there && gone)
     gone(path);
   switch (entry.kind) {
   case LayerEntry::Kind::directory:
-    entries_[path] = {Kind::directory, {}, false, layer_};
+    entries_[path] = {Kind::directory, {}, false, layer_, directory};
     return path;
   case LayerEntry::Kind::symlink:
     entries_[path] = {Kind::symlink, entry.link, false, layer_};

@@ -18,19 +18,7 @@ constexpr size_t document_limit = 1000;
 constexpr uint64_t document_bytes_limit = uint64_t(32) << 20;
 
 Json config_json(const NewImage& image) {
-  Json process = Json::object();
   const ImageConfig& from = image.config;
-  if (!from.entrypoint.empty())
-    process["Entrypoint"] = from.entrypoint;
-  if (!from.cmd.empty())
-    process["Cmd"] = from.cmd;
-  if (!from.env.empty())
-    process["Env"] = from.env;
-  if (!from.working_directory.empty())
-    process["WorkingDir"] = from.working_directory;
-  if (!from.labels.empty())
-    process["Labels"] = from.labels;
-
   Json diff_ids = Json::array(), history = Json::array();
   for (const NewLayer& layer : image.layers) {
     diff_ids.push_back(layer.diff_id.to_string());
@@ -45,7 +33,7 @@ Json config_json(const NewImage& image) {
     config["created"] = from.created;
   config["architecture"] = from.architecture;
   config["os"] = from.os;
-  config["config"] = std::move(process);
+  config["config"] = process_json(from);
   config["rootfs"] = {{"type", "layers"}, {"diff_ids", std::move(diff_ids)}};
   config["history"] = std::move(history);
   return config;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t block = 512;
 constexpr uint64_t largest_number = (uint64_t(1) << 33) - 1; // eleven octal digits
+constexpr uint64_t largest_id = (uint64_t(1) << 21) - 1;     // seven
 
 // Offsets and widths of the fields of a ustar header (POSIX.1-2001, "ustar Interchange Format").
 struct Field {
@@ -59,8 +60,8 @@ std::string ustar_header(const TarMember& member, char type, const std::string& 
   put(header, name_field, parts ? parts->second : name);
   put(header, prefix_field, parts ? parts->first : std::string());
   put_number(header, mode_field, member.mode & 07777);
-  put_number(header, uid_field, 0);
-  put_number(header, gid_field, 0);
+  put_number(header, uid_field, member.user <= largest_id ? member.user : 0);
+  put_number(header, gid_field, member.group <= largest_id ? member.group : 0);
   put_number(header, size_field, member.size <= largest_number ? member.size : 0);
   const bool time_fits = member.time >= 0 && static_cast<uint64_t>(member.time) <= largest_number;
   put_number(header, time_field, time_fits ? static_cast<uint64_t>(member.time) : 0);
@@ -90,6 +91,10 @@ std::string tar_header(const TarMember& member) {
     records += pax_record("linkpath", member.link);
   if (member.size > largest_number)
     records += pax_record("size", std::to_string(member.size));
+  if (member.user > largest_id)
+    records += pax_record("uid", std::to_string(member.user));
+  if (member.group > largest_id)
+    records += pax_record("gid", std::to_string(member.group));
   if (member.time < 0 || static_cast<uint64_t>(member.time) > largest_number)
     records += pax_record("mtime", std::to_string(member.time));
   std::string header;

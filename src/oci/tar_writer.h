@@ -15,12 +15,13 @@ struct TarMember {
   enum class Type : char { file = '0', hard_link = '1', symlink = '2', directory = '5' } type = Type::file;
   std::string path; // without a trailing '/'
   unsigned mode = 0644;
+  uint64_t user = 0, group = 0; // of the owner
   uint64_t size = 0;
   int64_t time = 0;
   std::string link; // destination of a link
 };
 
-// The headers before the member's content, a multiple of 512 bytes. The owner is 0:0, without names.
+// The headers before the member's content, a multiple of 512 bytes. The owner has no names.
 std::string tar_header(const TarMember& member);
 // Zeros that pad a content of `size` bytes to a multiple of 512.
 std::string tar_padding(uint64_t size);

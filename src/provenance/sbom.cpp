@@ -111,6 +111,8 @@ Result<Inventory> take_inventory(const oci::Image& deployed) {
   FileList files;
   for (size_t i = 0; i < deployed.manifest().layers.size(); ++i) {
     const oci::Descriptor& layer = deployed.manifest().layers[i];
+    if (image::layer_role(layer) == image::base_role)
+      continue; // one package in the SBOM
     XAAS_TRY(const oci::BlobPtr blob, deployed.open_blob(layer));
     XAAS_CHECK(oci::stream_layer(blob, layer.media_type, &deployed.config().diff_ids.at(i), oci::layer_limit,
                                  [&](const oci::LayerEntry& entry, oci::LayerContent& content) {

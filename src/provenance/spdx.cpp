@@ -250,6 +250,7 @@ private:
       packages_.push_back(std::move(json));
       relate(application_id, "GENERATED_FROM", "SPDXRef-Source");
     }
+    add_base();
     const auto digest = Digest::parse(annotation(image::annotation::made_from));
     if (inventory_.kind != "deployed" || !digest)
       return;
@@ -261,6 +262,20 @@ private:
     add_package_url(json, package_url(name(), *digest));
     packages_.push_back(std::move(json));
     relate(image_id, "GENERATED_FROM", id);
+  }
+
+  // One package, without files: the SBOM of the base itself, or its package database, lists those.
+  void add_base() {
+    const auto digest = Digest::parse(annotation(image::annotation::base_digest));
+    if (!digest)
+      return;
+    const std::string reference = annotation(image::annotation::base_name);
+    Json json = package_json("SPDXRef-Base-Image", reference.empty() ? "base-image" : reference, "", {});
+    json["primaryPackagePurpose"] = "CONTAINER";
+    json["checksums"] = sha256(*digest);
+    add_package_url(json, package_url(reference.empty() ? "base-image" : reference, *digest));
+    packages_.push_back(std::move(json));
+    relate(image_id, "DESCENDANT_OF", "SPDXRef-Base-Image");
   }
 
   const Inventory& inventory_;

@@ -101,6 +101,13 @@ struct PreparedReport {
   Seconds seconds;
 };
 
+// The base image, and what of it the programs use.
+struct BaseReport {
+  std::string name; // docker://HOST/NAME@DIGEST, or its digest
+  std::vector<std::string> libraries,
+      replaced; // that programs take from it; that come with the application instead
+};
+
 struct Report {
   Digest digest;
   std::string revision; // of the sources; empty: unknown
@@ -115,8 +122,9 @@ struct Report {
   std::optional<SourceReport>
       source; // for a source image, or an IR image with configurations built from source
   std::optional<PreparedReport> prepared;
-  Seconds write;   // of the image
-  Seconds seconds; // in total
+  std::optional<BaseReport> base; // absent: `scratch`
+  Seconds write;                  // of the image
+  Seconds seconds;                // in total
 };
 
 // Builds every configuration in a private directory, captures it, and writes the image. Does not write to the

@@ -18,7 +18,7 @@ namespace xaas::image {
 namespace annotation {
 inline constexpr const char* kind = "dev.xaas.kind"; // ir, source, deployed
 inline constexpr const char* role =
-    "dev.xaas.role"; // of a layer: base, runtime, metadata, kit, ir, tree, source, application
+    "dev.xaas.role"; // of a layer: image-base, base, runtime, metadata, kit, ir, tree, source, application
 inline constexpr const char* configurations =
     "dev.xaas.configurations"; // of a layer: JSON array of configuration ids
 inline constexpr const char* format = "dev.xaas.format";
@@ -58,20 +58,28 @@ Result<int64_t> parse_rfc3339(const std::string& text);
 
 // The layers for building on the target: `base` has compilers and build tools, `source` the sources below
 // /.xaas/source.
+// `base` is the toolchain's image, which the deployed image does not have.
 struct SourceLayers {
   std::vector<oci::NewLayer> base;
   oci::NewLayer source;
   std::map<std::string, std::string> annotations; // of the image, about its base
 };
 
-// The image of a bundle, with layers in this order: base, run-time closure, metadata, link kit, IR modules,
-// install-tree files, sources. `source` belongs to a bundle with a source_build; without IR the result is a
-// source image. Modules, closure and tree files are grouped by the set of configurations that use them, into
-// at most `max_groups` groups of each kind; beyond that, the smallest groups are merged. A kit file that is
-// also in the closure is stored once. All times are `time`.
+// The layers of a bundle's base image (base.h), byte for byte.
+struct BaseLayers {
+  std::vector<oci::NewLayer> layers;
+  std::map<std::string, std::string> annotations; // of the image, about its base
+};
+inline constexpr const char* base_role = "image-base"; // of these layers; `base` is the toolchain's
+
+// The image of a bundle, with layers in this order: base image, toolchain, run-time closure, metadata, link
+// kit, IR modules, install-tree files, sources. `source` belongs to a bundle with a source_build; without IR
+// the result is a source image. Modules, closure and tree files are grouped by the set of configurations that
+// use them, into at most `max_groups` groups of each kind; beyond that, the smallest groups are merged. A kit
+// file that is also in the closure is stored once. All times are `time`.
 Result<oci::NewImage> make_application_image(const Bundle& bundle, const ContentProvider& content,
                                              int64_t time, size_t max_groups = most_groups,
-                                             std::optional<SourceLayers> source = {});
+                                             std::optional<SourceLayers> source = {}, BaseLayers base = {});
 
 // An IR image or source image opened for deploying or inspecting.
 class ApplicationImage {
@@ -98,9 +106,10 @@ public:
   // The layers with this role, as indices into manifest().layers.
   std::vector<size_t> layers_with_role(const std::string& role) const;
 
-  // The layers of the closure that a configuration uses.
-  std::vector<size_t>
-  runtime_layers(const std::string& configuration) const; // indices into manifest().layers
+  // The layers of the closure that a configuration uses; indices into manifest().layers.
+  std::vector<size_t> runtime_layers(const std::string& configuration) const;
+  // Those that a deployed image has byte for byte, in their order: the base's, and the closure's.
+  std::vector<size_t> kept_layers(const std::string& configuration) const;
 
 private:
   std::vector<size_t> layers_of(const std::set<Digest>& wanted, const std::string& configuration) const;
@@ -111,6 +120,10 @@ private:
   std::unique_ptr<oci::Image> image_;
   Bundle bundle_;
 };
+
+// The layers of an application image's base, for another image of the same bundle. The image must exist as
+// long as the layers.
+BaseLayers base_layers(const ApplicationImage& application);
 
 // An annotation of the manifest; empty if there is none.
 std::string annotation_of(const oci::Image& image, const std::string& key);

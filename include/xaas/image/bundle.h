@@ -6,6 +6,7 @@
 #include <xaas/base/digest.h>
 #include <xaas/base/json.h>
 #include <xaas/base/result.h>
+#include <xaas/image/base.h>
 #include <xaas/ir/unit.h>
 #include <xaas/link/installed.h>
 #include <xaas/link/record.h>
@@ -62,6 +63,7 @@ struct Bundle {
   std::string source, revision; // of the sources: where they are kept, and the commit; empty: unknown
   std::string llvm;             // version that made the IR, if there is any; an older LLVM cannot read it
   std::string tool;             // version of xaas
+  std::optional<Base> base;     // absent: `scratch`
   spec::Image image;            // prefix, entrypoint, environment of the deployed image
   std::vector<spec::SpecializationPoint> points;
   std::vector<spec::HostPreference> host; // what may come from the host instead of the image
@@ -130,8 +132,8 @@ Result<Bundle> unite(const std::vector<NamedBundle>& bundles);
 // xaas. Errors as for unite.
 Result<void> check_same_application(const NamedBundle& a, const NamedBundle& b);
 
-inline constexpr int bundle_format = 2; // the newest that is read
-// The oldest format that can express the bundle: 2 with prepared modules, else 1.
+inline constexpr int bundle_format = 3; // the newest that is read
+// The oldest format that can express the bundle: 3 with a base image, 2 with prepared modules, else 1.
 int format_of(const Bundle& bundle);
 Json to_json(const Bundle& bundle);
 // Unsatisfied for a newer format or a newer LLVM, by name. Integrity error with a JSON pointer for anything

@@ -41,7 +41,7 @@ std::optional<Warning> unoptimized_warning(const std::set<std::string>& sources)
 std::vector<std::string> programs_of(const Bundle& bundle, const BundleConfiguration& configuration);
 
 // The value of the deployed image's PATH.
-std::string path_of(const spec::Image& image);
+std::string path_of(const Bundle& bundle);
 
 // The warning about an image without an entry point, from which people must choose one of these programs.
 std::optional<Warning> entrypoint_warning(const spec::Image& image, const std::vector<std::string>& programs);

@@ -47,9 +47,15 @@ struct ImageConfig {
   std::vector<std::string> entrypoint, cmd, env; // env: "K=V"
   std::string working_directory;
   std::map<std::string, std::string> labels;
+  Json others = Json::object();     // further members of `config`, such as User and ExposedPorts
   std::vector<Digest> diff_ids;     // of the uncompressed layers; an opened image has one for each
   std::vector<std::string> history; // `created_by`, one per layer
 };
+
+// The member `config` of an image's configuration: what a container starts, and how.
+Json process_json(const ImageConfig& config);
+// Sets these fields of `config`, and no other. Docker writes null where OCI omits a key; both are accepted.
+Result<void> parse_process(const JsonReader& reader, ImageConfig& config);
 
 // An image opened for reading. Blobs are read on demand.
 class Image {

@@ -26,14 +26,24 @@ public:
   virtual void keep(Compression compression, const Digest& diff_id, std::string_view compressed) const = 0;
 };
 
+// A directory of the layers below, which an entry of the same name replaces: its mode and owner are those of
+// the uppermost layer that has an entry for it.
+struct Directory {
+  unsigned mode = 0755;
+  uint64_t user = 0, group = 0;
+  bool operator==(const Directory&) const = default;
+};
+using Directories = std::map<std::string, Directory>; // by path, relative and normalized
+
 // Builds a layer. Entries are sorted by path, owned by 0:0, and have the time `time` (seconds since 1970);
-// missing parent directories are added with mode 0755. A path that is not relative and normalized, or that
-// contains `..`, is a usage error, and so is a name `.wh.*`, which would be a whiteout. Adding a path twice
-// is a failed error, unless both are directories, whose modes are combined; so is a path below a file. The
-// compressed bytes are a function of the entries alone: gzip level 6 without name and time, zstd level 10.
+// missing parent directories are added with mode 0755. Directories in `below` keep their modes and owners. A
+// path that is not relative and normalized, or that contains `..`, is a usage error, and so is a name
+// `.wh.*`, which would be a whiteout. Adding a path twice is a failed error, unless both are directories,
+// whose modes are combined; so is a path below a file. The compressed bytes are a function of the entries
+// alone: gzip level 6 without name and time, zstd level 10.
 class LayerBuilder {
 public:
-  explicit LayerBuilder(int64_t time = 0) : time_(time) {}
+  explicit LayerBuilder(int64_t time = 0, Directories below = {}) : time_(time), below_(std::move(below)) {}
   Result<void> add_file(const std::string& path, std::string content, unsigned mode = 0644);
   // Another name of the file that was added as `to`, which is sorted before it (else a failed error).
   Result<void> add_hard_link(const std::string& path, const std::string& to);
@@ -55,6 +65,7 @@ private:
   Result<void> add(const std::string& path, Entry entry);
   Result<void> write_tar(const std::function<Result<void>(std::string_view)>& write) const;
   int64_t time_;
+  Directories below_;
   std::map<std::string, Entry> entries_;
 };
 
@@ -68,9 +79,10 @@ struct LayerEntry {
   enum class Kind { directory, file, symlink, hard_link, other } kind = Kind::other;
   std::string path; // relative, normalized, checked: no `..`, no absolute name
   unsigned mode = 0;
-  int64_t time = 0;    // of the last change, in seconds since 1970
-  std::string link;    // destination, normalized for a hard link
-  std::string content; // of a file
+  uint64_t user = 0, group = 0; // of the owner
+  int64_t time = 0;             // of the last change, in seconds since 1970
+  std::string link;             // destination, normalized for a hard link
+  std::string content;          // of a file
 };
 
 // The default limit on a layer's bytes.

@@ -18,6 +18,7 @@ public:
     std::string destination; // of a symlink
     bool runs = false;       // a file that its owner can execute
     size_t layer = 0;
+    Directory directory = {}; // mode and owner, of a directory
   };
   using Gone = std::function<void(const std::string& path)>;
 
@@ -32,12 +33,15 @@ public:
 
   // Resolves an absolute path through symlinks; empty if there is no such file.
   std::string resolve(const std::string& path) const;
+  // The path without symlinks at which a layer's entry for an absolute path appears: existing directories are
+  // resolved, the last name is not. Missing directories are those of the path.
+  std::string place(const std::string& path) const;
   // The entry at a path without symlinks, or nullptr.
   const Entry* find(const std::string& path) const;
 
 private:
   void remove(const std::string& path, bool only_below, const Gone& gone);
-  std::string place(const std::string& path);
+  std::string make_place(const std::string& path);
 
   std::map<std::string, Entry> entries_; // by absolute path
   size_t layer_ = 0;

@@ -48,7 +48,7 @@ struct Inventory {
   Digest image;     // of the manifest
   std::map<std::string, std::string> annotations;
   std::vector<image::PackageUse> packages;
-  std::vector<FileHash> files; // of a deployed image; in any order
+  std::vector<FileHash> files; // of a deployed image, without those of its base; in any order
 };
 
 // For a deployed image, reads its layers; the last layer decides about special files and about files that

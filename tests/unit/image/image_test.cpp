@@ -1,5 +1,7 @@
 #include "image/testing.h"
 
+#include <xaas/image/warning.h>
+
 #include <xaas/image/deployed.h>
 
 #include <functional>
@@ -149,6 +151,84 @@ TEST(Bundle, PreparedModules) {
     changed["prepared"] = damaged;
     EXPECT_EQ(parse_bundle(changed.dump(), "b").error().kind, ErrorKind::integrity);
   }
+}
+
+TEST(Bundle, BaseImage) {
+  Fixture fixture(1);
+  Bundle& bundle = fixture.bundle;
+  bundle.base = Base{.digest = digest_of("base"),
+                     .reference = "registry.example.org/base:1",
+                     .config = {.cmd = {"sh"}, .env = {"A=b"}, .others = {{"User", "u"}}},
+                     .directories = {{"usr/local", {02775, 0, 50}}},
+                     .libraries = {{"libc.so.6", {"GLIBC_2.2.5"}}}};
+  bundle.image.base = "docker://registry.example.org/base@" + bundle.base->digest.to_string();
+  const Json json = to_json(bundle);
+  EXPECT_EQ(json["version"], 3);
+  const auto parsed = parse_bundle(json.dump(), "b");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(to_json(*parsed), json);
+  EXPECT_EQ(parsed->base->directories, bundle.base->directories);
+  EXPECT_EQ(path_of(bundle), "/usr/local/bin:/usr/bin:/bin"); // the base sets none
+  bundle.base->config.env = {"PATH=/opt/bin:/usr/bin"};
+  EXPECT_EQ(path_of(bundle), "/usr/local/bin:/opt/bin:/usr/bin");
+  bundle.base->config.env = {"PATH=/usr/bin:/usr/local/bin"};
+  EXPECT_EQ(path_of(bundle), "/usr/bin:/usr/local/bin");
+
+  const auto refused = [&](const std::function<void(Json&)>& change) {
+    Json changed = json;
+    change(changed);
+    const auto read = parse_bundle(changed.dump(), "b");
+    EXPECT_FALSE(read);
+    EXPECT_EQ(read.error().kind, ErrorKind::integrity);
+    return read.error().message;
+  };
+  EXPECT_THAT(refused([](Json& b) { b.erase("base"); }), HasSubstr("does not describe it"));
+  EXPECT_THAT(refused([](Json& b) { b["image"]["base"] = "scratch"; }), HasSubstr("describes a base image"));
+  EXPECT_THAT(refused([](Json& b) { b["base"]["digest"] = "x"; }), HasSubstr("/base/digest"));
+  EXPECT_THAT(refused([](Json& b) { b["base"]["config"] = {{"Env", 1}}; }), HasSubstr("/base/config/Env"));
+  EXPECT_THAT(refused([](Json& b) { b["base"]["libraries"]["x"] = "y"; }), HasSubstr("/base/libraries/x"));
+  for (const char* path : {"/usr", "../usr", "usr/../x", "", "usr/"})
+    EXPECT_THAT(refused([&](Json& b) {
+                  b["base"]["directories"] = {{path, {{"mode", 493}, {"user", 0}, {"group", 0}}}};
+                }),
+                HasSubstr("/base/directories"));
+  EXPECT_THAT(refused([](Json& b) { b["base"]["directories"]["usr/local"]["mode"] = 4096; }),
+              HasSubstr("/base/directories/usr~1local/mode"));
+  EXPECT_THAT(refused([](Json& b) { b["base"]["directories"]["usr/local"]["user"] = -1; }),
+              HasSubstr("user"));
+}
+
+TEST(ApplicationImage, LayersOfTheBaseBelongToABundleWithOne) {
+  const auto directory = *TemporaryDirectory::create();
+  Fixture fixture(1);
+  oci::LayerBuilder builder;
+  ASSERT_TRUE(builder.add_file("etc/release", "base"));
+  BaseLayers base{{*builder.finish(oci::Compression::gzip, "the base's history")},
+                  {{annotation::base_digest, digest_of("base").to_string()}}};
+  const auto written = [&](const char* name, const BaseLayers& layers) {
+    const oci::Reference reference = *oci::parse_reference("oci:" + (directory.path() / name).string());
+    const ContentProvider contents = [&](const Digest& digest) -> Result<std::string> {
+      return fixture.contents.at(digest);
+    };
+    auto image = make_application_image(fixture.bundle, contents, 0, most_groups, {}, layers);
+    EXPECT_TRUE(image);
+    EXPECT_TRUE(oci::write_image(reference, *image));
+    return ApplicationImage::open(*oci::open_image(reference));
+  };
+  EXPECT_THAT(written("a", base).error().message,
+              HasSubstr("describes no base image, but it has layers of one"));
+  fixture.bundle.base = Base{.digest = digest_of("base")};
+  fixture.bundle.image.base = digest_of("base").to_string();
+  EXPECT_THAT(written("b", {}).error().message, HasSubstr("of which it has no layer"));
+  const auto opened = written("c", base);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ(opened->kept_layers("level=0"), std::vector<size_t>{0});
+  EXPECT_EQ(opened->image().config().history[0], "the base's history");
+  EXPECT_EQ(annotation_of(opened->image(), annotation::base_digest), digest_of("base").to_string());
+  const BaseLayers again = base_layers(*opened);
+  ASSERT_EQ(again.layers.size(), 1u);
+  EXPECT_EQ(again.layers[0].descriptor.digest, base.layers[0].descriptor.digest);
+  EXPECT_EQ(again.annotations, base.annotations);
 }
 
 TEST(Bundle, EveryTableEntryHasTheDigestThatNamesIt) {

@@ -167,6 +167,32 @@ TEST(Unite, SaysWhatDiffers) {
               HasSubstr(which + "how /usr/local/bin/solver is linked"));
 }
 
+TEST(Unite, OfOneBaseImage) {
+  const auto on_base = [](Build build, const std::string& base, const std::string& directory) {
+    build.bundle.base =
+        Base{.digest = digest_of(base), .directories = {{directory, {}}}, .libraries = {{directory, {}}}};
+    build.bundle.image.base = digest_of(base).to_string();
+    return build;
+  };
+  const auto united =
+      unite_all({on_base(Build({"x86-64-v2"}), "b", "usr"), on_base(Build({"x86-64"}), "b", "opt")});
+  ASSERT_TRUE(united) << united.error().message;
+  EXPECT_EQ(united->base->directories.size(), 2u);
+  EXPECT_EQ(united->base->libraries.size(), 2u);
+  EXPECT_EQ(united->image.base, digest_of("b").to_string());
+  const auto other =
+      unite_all({on_base(Build({"x86-64-v2"}), "b", "usr"), on_base(Build({"x86-64"}), "c", "usr")});
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message, HasSubstr("different base images: image-0 has sha256:"));
+  EXPECT_FALSE(unite_all({on_base(Build({"x86-64-v2"}), "b", "usr"), Build({"x86-64"})}));
+  // Those of two architectures differ.
+  Build arm = on_base(Build({"x86-64"}), "c", "usr");
+  arm.bundle.arch = "aarch64";
+  const Build x86 = on_base(Build({"x86-64"}), "b", "usr");
+  EXPECT_TRUE(check_same_application({"a", x86.bundle}, {"b", arm.bundle}));
+  EXPECT_FALSE(check_same_application({"a", x86.bundle}, {"b", Build({"x86-64"}).bundle}));
+}
+
 TEST(Unite, ARunTimeFileIsTheSameForAllConfigurations) {
   Build other({"x86-64"});
   for (BundleConfiguration& each : other.bundle.configurations)

@@ -91,6 +91,27 @@ TEST_P(LayerTest, RoundTrip) {
   EXPECT_EQ(by_path.size(), 13U);
 }
 
+TEST_P(LayerTest, DirectoriesBelowKeepModeAndOwner) {
+  LayerBuilder builder(
+      7, {{"usr/local", {02775, 0, 50}}, {"home/u", {0700, 3'000'000, 2'999'999}}, {"var", {0700, 1, 2}}});
+  ASSERT_TRUE(builder.add_file("usr/local/bin/tool", "x"));
+  ASSERT_TRUE(builder.add_directory("home/u", 0755));
+  const auto layer = builder.finish(GetParam(), "x");
+  ASSERT_TRUE(layer);
+  const auto entries = entries_of(testing::bytes_of(*layer), layer->descriptor.media_type, &layer->diff_id);
+  ASSERT_TRUE(entries) << entries.error().message;
+  std::map<std::string, Directory> directories;
+  for (const LayerEntry& entry : *entries)
+    if (entry.kind == LayerEntry::Kind::directory)
+      directories[entry.path] = {entry.mode, entry.user, entry.group};
+  const std::map<std::string, Directory> expected = {{"home", {}},
+                                                     {"home/u", {0700, 3'000'000, 2'999'999}},
+                                                     {"usr", {}},
+                                                     {"usr/local", {02775, 0, 50}},
+                                                     {"usr/local/bin", {}}};
+  EXPECT_EQ(directories, expected);
+}
+
 TEST_P(LayerTest, OfATarFileAsItIs) {
   const TemporaryDirectory directory = *TemporaryDirectory::create();
   // More than one piece, of what compresses badly, so that the compressor gives something before the end.

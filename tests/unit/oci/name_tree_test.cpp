@@ -41,6 +41,28 @@ TEST_F(NameTreeTest, FilesLinksAndDirectories) {
   EXPECT_FALSE(tree_.find("/usr/bin/other")->runs);
 }
 
+TEST_F(NameTreeTest, DirectoriesKeepTheModeAndOwnerOfTheUppermostEntry) {
+  LayerEntry entry{.kind = Kind::directory, .path = "usr/local", .mode = 02775, .user = 1, .group = 50};
+  tree_.add(entry);
+  EXPECT_EQ(tree_.find("/usr/local")->directory, (Directory{02775, 1, 50}));
+  EXPECT_EQ(tree_.find("/usr")->directory, Directory());
+  tree_.start_layer();
+  entry.mode = 0755, entry.user = entry.group = 0;
+  tree_.add(entry);
+  EXPECT_EQ(tree_.find("/usr/local")->directory, Directory());
+}
+
+TEST_F(NameTreeTest, WhereAnEntryWouldAppear) {
+  add(Kind::directory, "usr/lib");
+  add(Kind::symlink, "lib", "usr/lib");
+  add(Kind::symlink, "gone", "nowhere");
+  EXPECT_EQ(tree_.place("/lib/x"), "/usr/lib/x");
+  EXPECT_EQ(tree_.place("/lib/new/x"), "/usr/lib/new/x");
+  EXPECT_EQ(tree_.place("/lib"), "/lib"); // the last name is not resolved
+  EXPECT_EQ(tree_.place("/gone/x"), "/gone/x");
+  EXPECT_EQ(tree_.find("/usr/lib/new"), nullptr); // nothing is made
+}
+
 TEST_F(NameTreeTest, LinksThatLeadNowhere) {
   add(Kind::symlink, "loop", "loop");
   add(Kind::symlink, "up", "../../..");

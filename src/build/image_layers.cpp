@@ -1,0 +1,40 @@
+#include "image_layers.h"
+
+#include <xaas/image/application_image.h>
+#include <xaas/target/cpu.h>
+
+namespace xaas::build {
+
+Result<ImageLayers> layers_of_image(const std::string& text, const std::string& arch,
+                                    const registry::Access& access) {
+  XAAS_TRY(const oci::Reference reference, oci::parse_reference(text));
+  XAAS_TRY(auto opened, registry::open_image(reference, target::oci_architecture(arch), access));
+  ImageLayers result;
+  result.image = std::move(opened);
+  const oci::Image& image = *result.image;
+  if (image.config().architecture != target::oci_architecture(arch))
+    return make_error(ErrorKind::unsatisfied, text + ": is for " + image.config().architecture + ", not " +
+                                                  target::oci_architecture(arch));
+  for (size_t i = 0; i < image.manifest().layers.size(); ++i) {
+    oci::NewLayer layer;
+    layer.descriptor = image.manifest().layers[i];
+    if (layer.descriptor.media_type == oci::media_type::docker_layer_gzip)
+      layer.descriptor.media_type = oci::media_type::layer_gzip; // the content is the same
+    layer.diff_id = image.config().diff_ids[i];
+    layer.origin = reference;
+    layer.created_by = i < image.config().history.size() ? image.config().history[i] : "base";
+    layer.open = [image = result.image, i] { return image->open_blob(image->manifest().layers[i]); };
+    result.layers.push_back(std::move(layer));
+  }
+  result.name = image.digest().to_string();
+  result.annotations = {{image::annotation::base_digest, result.name}};
+  if (reference.transport == oci::Transport::registry) {
+    const std::string repository = reference.host + "/" + reference.repository;
+    result.reference = repository + (reference.tag.empty() ? "" : ":" + reference.tag);
+    result.annotations[image::annotation::base_name] = result.reference;
+    result.name = "docker://" + repository + "@" + result.name;
+  }
+  return result;
+}
+
+} // namespace xaas::build
