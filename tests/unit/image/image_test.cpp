@@ -193,7 +193,7 @@ TEST(Bundle, BaseImage) {
                 }),
                 HasSubstr("/base/directories"));
   EXPECT_THAT(refused([](Json& b) { b["base"]["directories"]["usr/local"]["mode"] = 4096; }),
-              HasSubstr("/base/directories/usr~1local/mode"));
+              HasSubstr("/base/directories/usr/local/mode"));
   EXPECT_THAT(refused([](Json& b) { b["base"]["directories"]["usr/local"]["user"] = -1; }),
               HasSubstr("user"));
 }

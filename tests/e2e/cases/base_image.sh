@@ -1,0 +1,128 @@
+#!/bin/bash
+# Applications on base images: a distribution with the libraries that they need, one without a C library, and what is refused.
+source "$E2E/lib.sh"
+needs jq make clang-22 bwrap tar
+
+# A base as distributions make them: merged /usr as on this machine, the package database, directories with modes of their own.
+toolchain_image base made bash libstdc++6 libgcc-s1
+layer_of() { # LAYOUT TAG [N]: the blob of a layer
+  blob "$1" "$(jq -r ".layers[${3:-0}].digest" "$(blob "$1" "$(image_digest "$1" "$2")")")"
+}
+mkdir -p more/tmp more/usr/local/bin more/usr/local/share
+tar -C more --owner=0 --group=0 --mode=1777 --no-recursion -cf more.tar tmp
+tar -C more --owner=0 --group=50 --numeric-owner --mode=2775 --no-recursion -rf more.tar usr/local usr/local/share usr/local/bin
+cp "$(layer_of base made)" base.tar
+tar -Af base.tar more.tar
+image_of_tar base one base.tar /usr/local/sbin:/usr/local/bin:/usr/bin:/bin
+
+mkdir src
+cat >src/solve.cpp <<'END'
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <string>
+int main(int argc, char **) {
+  std::string word;
+  std::ifstream("/usr/lib/solve/word") >> word;
+  std::cout << word << ' ' << std::exp(argc) << std::endl;
+  return std::system("echo shell $OF_SPEC");
+}
+END
+echo word >src/word
+cat >src/Makefile <<'END'
+solve: solve.cpp
+	$(CXX) -O2 -o $@ $<
+install: solve
+	install -D solve $(DESTDIR)/usr/local/bin/solve
+	install -D -m 644 word $(DESTDIR)/lib/solve/word
+	ln -s ../../etc/passwd $(DESTDIR)/lib/solve/passwd
+END
+cat >src/xaas.json <<'END'
+{"name": "solve", "build": {"system": "make"}, "isa": ["x86-64", "x86-64-v3"],
+ "image": {"base": "oci:base:one", "entrypoint": ["/usr/local/bin/solve"], "env": {"OF_SPEC": "spec"}}}
+END
+build=("$XAAS" build src -q)
+"${build[@]}" -o oci:app:ir --format json >built.json
+base=$(image_digest base one)
+assert_json built.json ".base.name == \"$base\" and (.base.libraries | contains([\"libc.so.6\", \"libm.so.6\", \"libstdc++.so.6\"])) and .base.replaced == []"
+"$XAAS" inspect oci:app:ir --format json >inspected.json
+assert_json inspected.json ".base.digest == \"$base\" and .base.reference == null and .layers[0].role == \"image-base\" and all(.layers[]; .role != \"runtime\")"
+
+# The deployed image: the base byte for byte, then the application's layer alone.
+"$XAAS" deploy oci:app:ir -o oci:app:here --cpu haswell --sbom sbom.json -q >/dev/null
+cmp "$(layer_of app here)" "$(layer_of base one)"
+manifest=$(blob app "$(image_digest app here)")
+assert_json "$manifest" "[.layers[].annotations[\"dev.xaas.role\"]] == [\"image-base\", \"application\"] and .annotations[\"org.opencontainers.image.base.digest\"] == \"$base\""
+assert_json sbom.json "any(.packages[]; .SPDXID == \"SPDXRef-Base-Image\" and .checksums[0].checksumValue == \"${base#*:}\") and
+  any(.relationships[]; .relationshipType == \"DESCENDANT_OF\" and .relatedSpdxElement == \"SPDXRef-Base-Image\") and all(.files[]; .fileName != \"./usr/bin/bash\")"
+config=$(blob app "$(jq -r .config.digest "$manifest")")
+assert_json "$config" '.config.Env == ["OF_SPEC=spec", "PATH=/usr/local/sbin:/usr/local/bin:/usr/bin:/bin"] and .config.Entrypoint == ["/usr/local/bin/solve"]'
+tar --numeric-owner -tvzf "$(layer_of app here 1)" >entries
+library_directory=lib
+[ ! -L /lib ] || library_directory=usr/lib
+for entry in 'drwxrwsr-x 0/50 .* usr/local/$' 'drwxrwsr-x 0/50 .* usr/local/bin/$' "-rw-r--r-- 0/0 .* $library_directory/solve/word$"; do
+  grep -qE -e "$entry" entries || fail "no entry $entry: $(cat entries)"
+done
+! grep -qE ' lib/$' entries || [ "$library_directory" = lib ] || fail "the layer replaces the link /lib"
+run=("$XAAS" run -q --runtime bwrap)
+wanted=$'word 2.71828\nshell spec'
+expect_equal "on the base" "$("${run[@]}" oci:app:here)" "$wanted"
+expect_equal "a program of the base" "$("${run[@]}" --entrypoint /bin/bash oci:app:here -- -c 'stat -c %a /usr/local; test -e /usr/lib/solve/passwd; echo $?')" $'775\n0'
+"$XAAS" check oci:app:here --cpu haswell -q >/dev/null
+"$XAAS" copy oci:app:here rootfs:tree -q >/dev/null
+expect_equal "as a tree" "$("${run[@]}" rootfs:tree)" "$wanted"
+expect_equal "an installation" "$("$XAAS" install oci:app:here --prefix "$PWD/installed" --container never -q --format json | jq -r '.programs | join(" ")')" solve
+
+# The same again; several targets; a second use of what was deployed.
+"${build[@]}" -o oci:app:again >/dev/null
+expect_equal "built again" "$(image_digest app again)" "$(image_digest app ir)"
+"$XAAS" deploy oci:app:ir --cpu nehalem,haswell -o oci:app:both -q >/dev/null
+"$XAAS" deploy oci:app:ir --cpu nehalem,haswell -o rootfs:both -q >/dev/null
+expect_equal "for several targets" "$(XAAS_TARGET=nehalem "${run[@]}" rootfs:both)" "$wanted"
+"$XAAS" deploy oci:app:ir --cpu haswell --reuse oci:pool -o oci:pool:here -q >/dev/null
+"$XAAS" deploy oci:app:ir --cpu haswell --reuse oci:pool -o oci:app:pool -q --format json >reused.json
+assert_json reused.json '.reused != null'
+expect_equal "reused" "$(image_digest app pool)" "$(image_digest app here)"
+
+# A build for each level, united.
+for level in x86-64 x86-64-v3; do "${build[@]}" --isa $level -o "oci:part:$level" >/dev/null; done
+"$XAAS" merge oci:part:x86-64-v3 oci:part:x86-64 -o oci:merged:ir -q >/dev/null
+expect_equal "united" "$(image_digest merged ir)" "$(image_digest app ir)"
+"${build[@]}" --isa x86-64 --image-base scratch -o oci:part:scratch >/dev/null
+expect_error 2 "the images are of different settings of the deployed image" "$XAAS" merge oci:part:x86-64-v3 oci:part:scratch -o oci:merged:no
+
+# On a base without a C library, its own comes along.
+printf 'int main(void) { return 7; }\n' >seven.c
+clang-22 -static -O1 -o seven seven.c
+mkdir -p small/bin small/lib64
+cp seven small/bin/
+tar -C small --owner=0 --group=0 -cf small.tar .
+image_of_tar base small small.tar
+"${build[@]}" --isa x86-64 --image-base oci:base:small -o oci:tiny:ir --format json >built.json
+assert_json built.json '.base.libraries == [] and .base.replaced == []'
+"$XAAS" deploy oci:tiny:ir -o oci:tiny:here -q >/dev/null
+# There is no shell for the program to start.
+"${run[@]}" oci:tiny:here >output || true
+expect_equal "on a base without a C library, and without a link /lib" "$(cat output)" " 2.71828"
+expect_exit 7 "${run[@]}" --entrypoint /bin/seven oci:tiny:here
+# What is deployed is a base, too; and one layer more than the application has.
+"${build[@]}" --isa x86-64 --image-base oci:app:here -o oci:upon:ir --format json >built.json
+"$XAAS" deploy oci:upon:ir -o oci:upon:here -q >/dev/null
+assert_json "$(blob upon "$(image_digest upon here)")" '[.layers[].annotations["dev.xaas.role"]] == ["image-base", "image-base", "application"]'
+
+# Without network or the base, the image is enough; through a registry, the base's blobs stay where they are.
+mv base elsewhere
+"$XAAS" deploy oci:app:ir -o oci:app:alone --cpu haswell --offline -q >/dev/null
+expect_equal "deployed without the base" "$(image_digest app alone)" "$(image_digest app here)"
+expect_error 4 "base image: oci:base:one: base: no such file or directory" "${build[@]}" -o oci:app:no
+mv elsewhere base
+expect_error 2 "an IR image cannot be the base of an application" "${build[@]}" --image-base oci:app:ir -o oci:app:no
+expect_error 2 "base image 'oci:base:one'" "${build[@]}" --kind source --base oci:base:one -o oci:app:no
+jq '.image.prefix = "/opt" | .build.install = [{"from": "solve", "to": "bin/solve"}]' src/xaas.json >src/opt.json
+mkdir -p small/opt && touch small/opt/bin
+tar -C small --owner=0 --group=0 -cf small.tar .
+image_of_tar base small small.tar
+expect_error 8 "/opt/bin/solve: the base image has the file /opt/bin" "$XAAS" build src/opt.json -q --isa x86-64 --image-base oci:base:small -o oci:app:no
+echo damage >>"$(layer_of base one)"
+expect_error 6 "base image: " "${build[@]}" -o oci:app:no
