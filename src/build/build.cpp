@@ -1,4 +1,4 @@
-#include "base_image.h"
+#include "base.h"
 #include "bundle_maker.h"
 #include "describe.h"
 #include "device_check.h"
@@ -92,7 +92,7 @@ public:
     report_.revision = bundle_.revision;
     XAAS_CHECK(open_cache());
     const Forms forms = forms_of(bundle_.points, configurations);
-    XAAS_CHECK(open_base(forms));
+    XAAS_CHECK(open_base());
     progress_.start("building " + request_.application.name, forms.ir.size());
     for (const spec::Configuration& configuration : forms.ir) {
       progress_.note("configuration " + configuration.id());
@@ -104,7 +104,7 @@ public:
     if (!forms.source.empty())
       XAAS_CHECK(add_source_part(forms.source));
     if (base_)
-      bundle_.base = base_->description();
+      bundle_.base = base_->image->description();
     XAAS_CHECK(check_differences());
     if (request_.assembler)
       XAAS_CHECK(check_device_code(bundle_, content_, *request_.assembler, request_.jobs, progress_)
@@ -148,22 +148,13 @@ private:
     return own ? Result<void>() : own.error();
   }
 
-  Result<void> open_base(const Forms& forms) {
+  Result<void> open_base() {
     const std::string& base = request_.application.image.base;
     if (base == image::no_base)
       return {};
-    if (!forms.source.empty())
-      return make_error(ErrorKind::usage,
-                        "base image '" + base + "': configuration " + forms.source.front().id() +
-                            " is built from source, and its image has the base `scratch`",
-                        "set `image.base` to `scratch`, or leave out what is built from source");
-    Result<std::unique_ptr<BaseImage>> opened =
-        BaseImage::open(base, request_.arch, work_ / "base", request_.access, progress_);
-    if (!opened)
-      return std::move(opened).error().in("base image");
-    base_ = *std::move(opened);
-    maker_.set_base(*base_);
-    bundle_.image.base = base_->name();
+    XAAS_TRY(base_, build::open_base(base, request_.arch, work_ / "base", request_.access, progress_));
+    maker_.set_base(*base_->image);
+    bundle_.image.base = base_->name;
     return {};
   }
 
@@ -421,7 +412,7 @@ private:
     XAAS_TRY(const oci::NewImage image,
              image::make_application_image(bundle_, provider, request_.time, image::most_groups,
                                            std::move(source_layers_),
-                                           base_ ? base_->take_layers() : image::BaseLayers()));
+                                           base_ ? std::move(base_->layers) : std::vector<oci::NewLayer>()));
     XAAS_TRY(report_.digest, registry::write_image(request_.output, image, request_.access, progress_));
     progress_.finish();
     report_.write = watch.seconds();
@@ -468,8 +459,9 @@ private:
       report_.warnings.push_back(std::move(warning));
     std::sort(report_.warnings.begin(), report_.warnings.end());
     if (base_) {
-      report_.base = {base_->name(), {}, {base_->replaced().begin(), base_->replaced().end()}};
-      for (const auto& [name, versions] : base_->description().libraries)
+      const std::set<std::string>& replaced = base_->image->replaced();
+      report_.base = {base_->name, {}, {replaced.begin(), replaced.end()}};
+      for (const auto& [name, versions] : base_->image->description().libraries)
         report_.base->libraries.push_back(name);
     }
     report_.loaders.assign(maker_.loaders().begin(), maker_.loaders().end());
@@ -482,7 +474,7 @@ private:
   store::ContentStore content_;
   image::Bundle bundle_;
   BundleMaker maker_;
-  std::unique_ptr<BaseImage> base_;
+  std::optional<OpenedBase> base_;
   WarningCollector warnings_;
   fs::path clang_;
   std::optional<fs::path> flang_;

@@ -17,7 +17,7 @@ public:
   BundleMaker(image::Bundle& bundle, const store::ContentStore& content,
               std::vector<std::string> library_path)
       : bundle_(bundle), content_(content), library_path_(std::move(library_path)) {}
-  void set_base(BaseImage& base) { base_ = &base; }
+  void set_base(image::BaseImage& base) { base_ = &base; }
 
   // Adds one configuration: everything that its installed files reach, and its run-time closure.
   // `destination`: where the build installed them.
@@ -55,7 +55,7 @@ private:
   image::Bundle& bundle_;
   const store::ContentStore& content_;
   std::vector<std::string> library_path_;
-  BaseImage* base_ = nullptr;
+  image::BaseImage* base_ = nullptr;
   std::map<Digest, harvest::KitOrigin> origins_; // of the configuration that is being added
   std::set<Digest> start_files_;                 // of the compiler
   std::set<std::string> loaders_;

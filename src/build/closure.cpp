@@ -1,7 +1,7 @@
 #include "closure.h"
-#include "base_libraries.h"
 
 #include <xaas/base/directory.h>
+#include <xaas/image/base_libraries.h>
 #include <xaas/loader/c_library.h>
 #include <xaas/loader/loading.h>
 #include <xaas/target/cpu.h>
@@ -191,7 +191,7 @@ private:
 
   // Keeps what the base image does not have.
   Result<void> leave_to_base() {
-    std::vector<Dependent> files;
+    std::vector<image::Dependent> files;
     for (const Linked& linked : input_.linked)
       files.push_back({linked.path, &linked.dynamic, linked.symbols});
     for (const Library* start : start_)
@@ -199,12 +199,12 @@ private:
         XAAS_TRY(const loader::Symbols symbols, loader_.symbols(*start));
         files.push_back({start->path, &start->dynamic, symbols.needed});
       }
-    std::map<std::string, ClosureLibrary> closure;
+    std::map<std::string, image::ClosureLibrary> closure;
     for (const auto& [name, chosen] : chosen_) {
       XAAS_TRY(loader::Symbols symbols, loader_.symbols(*chosen.library));
       closure[name] = {chosen.library, std::move(symbols)};
     }
-    XAAS_TRY(choice_, choose_libraries(*input_.base, files, interpreters_, closure, aliases_));
+    XAAS_TRY(choice_, image::choose_libraries(*input_.base, files, interpreters_, closure, aliases_));
     std::erase_if(chosen_, [&](const auto& each) { return !choice_->brought.contains(each.first); });
     return {};
   }
@@ -225,11 +225,7 @@ private:
         continue;
       XAAS_TRY(const Library* const library, loader_.read(directory / part.name));
       if (!library && of_base.library)
-        return make_error(ErrorKind::failed,
-                          "the application needs this machine's C library, which does not fit " +
-                              of_base.library->path + " of the base image, and this machine has no " +
-                              std::string(part.name),
-                          "build on the distribution of the base image");
+        return image::missing_part(of_base.library->path, std::string(part.name), "this machine");
       if (!library)
         continue;
       chosen_.try_emplace(std::string(part.name), Chosen{library, libc->second.by});
@@ -343,8 +339,8 @@ private:
 
   const ClosureInput& input_;
   const store::ContentStore& content_;
-  std::optional<BaseChoice> choice_; // with a base image
-  std::string multiarch_;            // Debian's name for the architecture, in names of directories
+  std::optional<image::BaseChoice> choice_; // with a base image
+  std::string multiarch_;                   // Debian's name for the architecture, in names of directories
   loader::Loader loader_;
   std::vector<std::unique_ptr<Library>> linked_;
   std::map<const Library*, const Linked*> own_files_;

@@ -2,9 +2,8 @@
 // extra files that the spec names.
 #pragma once
 
-#include "base_image.h"
-
 #include <xaas/base/result.h>
+#include <xaas/image/base_image.h>
 #include <xaas/link/installed.h>
 #include <xaas/loader/dynamic.h>
 #include <xaas/store/content_store.h>
@@ -31,7 +30,7 @@ struct ClosureInput {
   std::set<std::string> installed;       // names of other files that the application brings
   std::vector<std::string> extras;       // absolute paths of files and directories, from the application spec
   std::vector<std::string> library_path; // LD_LIBRARY_PATH of this process
-  BaseImage* base = nullptr;             // null: `scratch`
+  image::BaseImage* base = nullptr;      // null: `scratch`
 };
 
 struct Closure {

@@ -1,3 +1,4 @@
+#include "base.h"
 #include "describe.h"
 #include "forms.h"
 #include "source_part.h"
@@ -31,6 +32,15 @@ Result<Report> build_source_image(const Request& request, Progress& progress) {
   report.revision = bundle.revision;
   bundle.source_build = {own.application, configurations};
   bundle.source_build->application.toolchain = part.toolchain;
+  std::vector<oci::NewLayer> base_layers;
+  if (own.application.image.base != image::no_base) {
+    XAAS_TRY(OpenedBase base,
+             open_base(own.application.image.base, own.arch, work.path() / "base", own.access, progress));
+    bundle.base = base.image->description();
+    bundle.image.base = base.name;
+    base_layers = std::move(base.layers);
+    report.base = {base.name, {}, {}};
+  }
 
   const Stopwatch writing;
   progress.start("writing " + own.output.text, 0);
@@ -38,7 +48,8 @@ Result<Report> build_source_image(const Request& request, Progress& progress) {
     return make_error(ErrorKind::failed, "a source image has no content " + digest.to_string());
   };
   XAAS_TRY(const oci::NewImage image,
-           image::make_application_image(bundle, none, own.time, image::most_groups, std::move(part.layers)));
+           image::make_application_image(bundle, none, own.time, image::most_groups, std::move(part.layers),
+                                         std::move(base_layers)));
   XAAS_TRY(report.digest, registry::write_image(own.output, image, own.access, progress));
   progress.finish();
   report.write = writing.seconds();

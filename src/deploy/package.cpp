@@ -183,9 +183,9 @@ void fill_config(const image::ApplicationImage& source, const Needs& needs, oci:
 
 // The layers of the base and the closure byte for byte. A layer is read again only when it must be written,
 // because they must not stay in memory.
-Result<void> add_kept_layers(const image::ApplicationImage& source, const std::string& configuration,
+Result<void> add_kept_layers(const image::ApplicationImage& source, const std::vector<size_t>& layers,
                              provenance::FileList* files, oci::NewImage& image) {
-  for (const size_t index : source.kept_layers(configuration)) {
+  for (const size_t index : layers) {
     oci::NewLayer layer;
     layer.descriptor = source.image().manifest().layers[index];
     const std::string role = image::layer_role(layer.descriptor);
@@ -207,11 +207,12 @@ Result<void> add_kept_layers(const image::ApplicationImage& source, const std::s
 }
 
 // The closure of a toolchain.
-Result<void> add_runtime_layer(const SourceClosure& closure, int64_t time, const oci::CompressedLayers* known,
-                               provenance::FileList* files, oci::NewImage& image) {
+Result<void> add_runtime_layer(const SourceClosure& closure, const std::optional<image::Base>& base,
+                               int64_t time, const oci::CompressedLayers* known, provenance::FileList* files,
+                               oci::NewImage& image) {
   if (closure.files.empty())
     return {};
-  oci::LayerBuilder builder(time);
+  oci::LayerBuilder builder(time, base ? base->directories : oci::Directories());
   for (const link::InstalledFile& file : closure.files) {
     XAAS_TRY(std::string content, read_file(closure.places.at(file.path)));
     if (files)
@@ -256,12 +257,9 @@ Result<void> add_application(const image::ApplicationImage& source, const image:
   if (!bundle.llvm.empty())
     image.annotations[image::annotation::made_from_llvm] = bundle.llvm;
   image.annotations.merge(image::application_annotations(bundle));
-  // An image on base `scratch` has no base. The base of an image with sources is the toolchain's, which is
-  // left behind.
-  if (!source.bundle().source_build)
-    for (const char* key : {image::annotation::base_name, image::annotation::base_digest})
-      if (const auto& own = source.image().manifest().annotations; own.contains(key))
-        image.annotations[key] = own.at(key);
+  // The toolchain of an image with sources is left behind.
+  if (bundle.base)
+    image.annotations.merge(image::base_annotations(*bundle.base));
   image.config.labels.insert(image.annotations.begin(), image.annotations.end());
   return {};
 }
@@ -273,7 +271,7 @@ Result<oci::NewImage> package(const image::ApplicationImage& source,
                               const Inputs& inputs, int64_t time, const oci::CompressedLayers* known,
                               provenance::FileList* files) {
   oci::NewImage image;
-  XAAS_CHECK(add_kept_layers(source, configuration.configuration.id(), files, image));
+  XAAS_CHECK(add_kept_layers(source, source.kept_layers(configuration.configuration.id()), files, image));
   XAAS_TRY(const Needs needs, needs_of(source.bundle(), configuration, assembly));
   XAAS_CHECK(add_application(source, source.bundle(), configuration, assembly, inputs, time, needs, known,
                              files, image));
@@ -282,12 +280,14 @@ Result<oci::NewImage> package(const image::ApplicationImage& source,
 
 Result<oci::NewImage> package(const image::ApplicationImage& source, SourceBuilt built, const Inputs& inputs,
                               int64_t time, const oci::CompressedLayers* known, provenance::FileList* files) {
-  oci::NewImage image;
-  XAAS_CHECK(add_runtime_layer(built.closure, time, known, files, image));
-  XAAS_TRY(Needs needs, needs_of(source.bundle(), built.configuration, built.assembly));
-  needs.library_directories.merge(built.closure.library_directories);
   image::Bundle bundle = source.bundle();
   bundle.packages = built.closure.packages;
+  bundle.base = std::move(built.base);
+  oci::NewImage image;
+  XAAS_CHECK(add_kept_layers(source, source.layers_with_role(image::base_role), files, image));
+  XAAS_CHECK(add_runtime_layer(built.closure, bundle.base, time, known, files, image));
+  XAAS_TRY(Needs needs, needs_of(bundle, built.configuration, built.assembly));
+  needs.library_directories.merge(built.closure.library_directories);
   image.annotations = {{image::annotation::compiler, built.compilers.version},
                        {image::annotation::compiler_flags, join(built.compilers.flags, " ")}};
   XAAS_CHECK(add_application(source, bundle, built.configuration, built.assembly, inputs, time,

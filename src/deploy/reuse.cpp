@@ -37,7 +37,9 @@ std::string difference(const oci::Image& image, const image::ApplicationImage& s
   if (image.config().history.size() != layers.size())
     return "its layers differ";
   if (image.manifest().annotations.contains(image::annotation::from_source))
-    return layers.size() <= 2 ? "" : "its layers differ"; // the closure, if any, and what was installed
+    return layers.size() <= source.layers_with_role(image::base_role).size() + 2
+               ? ""
+               : "its layers differ"; // the closure, if any, and what was installed
   const std::vector<size_t> kept = source.kept_layers(configuration);
   if (layers.size() != kept.size() + 1)
     return "its layers differ";

@@ -100,8 +100,17 @@ public:
     XAAS_CHECK(build(place, sources_place.outside));
     XAAS_CHECK(take_installed());
     const fs::path root = place.is_host() ? fs::path("/") : toolchain->tree();
+    std::unique_ptr<image::BaseImage> base;
+    std::optional<run::TreeUse> base_tree;
+    if (source_.bundle().base) {
+      XAAS_TRY(base_tree, tree_of(store, source_, image::base_role, progress_));
+      XAAS_TRY(base, read_base(base_tree->tree()));
+      XAAS_CHECK(place_installed(*base));
+    }
     XAAS_TRY(built_.closure, close_over(root, source_.bundle().arch, {}, built_.configuration.installed,
-                                        built_.assembly, application_.runtime));
+                                        built_.assembly, application_.runtime, base.get()));
+    if (base)
+      built_.base = base->description();
     built_.configuration.runtime = built_.closure.files;
     return std::move(built_);
   }
@@ -174,6 +183,36 @@ private:
       return error;
     }
     built_.times = result->times;
+    return {};
+  }
+
+  Result<std::unique_ptr<image::BaseImage>> read_base(const fs::path& tree) const {
+    XAAS_TRY(const oci::Layers layers,
+             oci::open_layers(source_.image(), source_.layers_with_role(image::base_role), no_progress()));
+    return image::BaseImage::read(*source_.bundle().base, layers, tree, source_.bundle().arch)
+        .in(source_.image().reference().text);
+  }
+
+  // The paths of the base.
+  Result<void> place_installed(image::BaseImage& base) {
+    std::map<std::string, std::string> contents;
+    std::map<std::string, CodeOrigin> origins;
+    for (link::InstalledFile& file : built_.configuration.installed) {
+      std::vector<link::InstalledFile> one = {file};
+      XAAS_CHECK(base.place(one));
+      if (one.empty())
+        continue; // a directory of the base
+      if (const auto content = built_.assembly.contents.find(file.path);
+          content != built_.assembly.contents.end())
+        contents[one.front().path] = std::move(content->second);
+      if (const auto origin = built_.assembly.origins.find(file.path);
+          origin != built_.assembly.origins.end())
+        origins[one.front().path] = origin->second;
+    }
+    XAAS_CHECK(base.place(built_.configuration.installed));
+    base.note_files(built_.configuration.installed);
+    built_.assembly.contents = std::move(contents);
+    built_.assembly.origins = std::move(origins);
     return {};
   }
 

@@ -18,6 +18,7 @@ struct SourceBuilt {
   image::BundleConfiguration configuration; // the installed files and the closure, as files of this image
   Assembly assembly;
   SourceClosure closure;
+  std::optional<image::Base> base; // with its directories and libraries that this configuration uses
   Compilers compilers;
   std::string runtime; // in which the build ran
   project::StepTimes times;

@@ -3,6 +3,7 @@
 #include <xaas/base/directory.h>
 #include <xaas/base/text.h>
 #include <xaas/base/tree_path.h>
+#include <xaas/image/base_libraries.h>
 #include <xaas/image/dpkg.h>
 #include <xaas/link/note.h>
 #include <xaas/loader/c_library.h>
@@ -30,8 +31,9 @@ bool is_found_again(const loader::Object& object, const std::string& directory, 
 
 class Gatherer {
 public:
-  Gatherer(const fs::path& tree, const std::string& arch, const std::vector<std::string>& path)
-      : tree_(tree), arch_(arch), loader_(tree, arch, path, tree == "/") {}
+  Gatherer(const fs::path& tree, const std::string& arch, const std::vector<std::string>& path,
+           image::BaseImage* base)
+      : tree_(tree), arch_(arch), base_(base), loader_(tree, arch, path, tree == "/") {}
 
   Result<SourceClosure> run(const std::vector<link::InstalledFile>& installed, const Assembly& assembly,
                             const std::vector<std::string>& runtime) {
@@ -46,9 +48,14 @@ public:
         if (programs != start->dynamic.interpreter.empty() && !reached_.contains(start))
           XAAS_CHECK(add_closure(*start));
     XAAS_CHECK(check_missing());
+    if (base_)
+      XAAS_CHECK(leave_to_base());
+    XAAS_CHECK(put_libraries());
     XAAS_CHECK(complete_c_library());
     for (auto& [path, file] : files_)
       closure_.files.push_back(std::move(file));
+    if (base_)
+      XAAS_CHECK(place_on_base());
     closure_.packages = image::packages_of(of_packages_, tree_);
     return std::move(closure_);
   }
@@ -58,6 +65,7 @@ private:
     XAAS_TRY(loader::Dynamic dynamic, loader::read_dynamic_in_worker("/" + path, content));
     const auto& library = installed_["/" + path] =
         std::make_unique<Library>(Library{"/" + path, std::move(dynamic)});
+    contents_["/" + path] = &content;
     start_.push_back(library.get());
     served_.insert(library.get());
     return {};
@@ -79,8 +87,11 @@ private:
   // programs here have loaded.
   Result<void> add_closure(const Library& start) {
     const std::string& interpreter = start.dynamic.interpreter;
-    if (!interpreter.empty() && !own_.contains(fs::path(interpreter).filename()))
-      XAAS_CHECK(add_file(interpreter, start.path));
+    if (!interpreter.empty() && !own_.contains(fs::path(interpreter).filename())) {
+      interpreters_.emplace(interpreter, start.path);
+      if (!base_)
+        XAAS_CHECK(add_file(interpreter, start.path)); // first: it is the better error
+    }
     XAAS_TRY(const loader::Loading loading, loader_.load({{&start}, own_, served_, true}));
     for (const auto& object : loading.objects)
       reached_.insert(object->library);
@@ -94,14 +105,72 @@ private:
       if (name.starts_with("ld-linux") || (own != installed_.end() && own->second.get() == &library))
         continue; // the loader keeps its path, because programs name it
       const std::string directory = fs::path(library.path).parent_path();
-      // Found under the needed name, which may be a link in the tree.
-      const std::string path = directory + "/" + fs::path(name).filename().string();
-      if (name == "libc.so.6")
-        libc_directory_ = directory;
-      XAAS_CHECK(put(path, find_in_tree(tree_, library.path).outside));
-      if (!is_found_again(*object, directory, arch_))
-        closure_.library_directories.insert(directory);
+      chosen_.try_emplace(name, Chosen{&library, directory, is_found_again(*object, directory, arch_)});
     }
+    return {};
+  }
+
+  // Keeps what the base image does not have.
+  Result<void> leave_to_base() {
+    std::vector<image::Dependent> files;
+    for (const auto& [path, library] : installed_) {
+      XAAS_TRY(const loader::Symbols symbols, loader::read_symbols_in_worker(path, *contents_.at(path)));
+      files.push_back({path, &library->dynamic, symbols.needed});
+    }
+    for (const Library* start : start_)
+      if (!served_.contains(start)) {
+        XAAS_TRY(const loader::Symbols symbols, loader_.symbols(*start));
+        files.push_back({start->path, &start->dynamic, symbols.needed});
+      }
+    std::map<std::string, image::ClosureLibrary> closure;
+    for (const auto& [name, chosen] : chosen_) {
+      XAAS_TRY(loader::Symbols symbols, loader_.symbols(*chosen.library));
+      closure[name] = {chosen.library, std::move(symbols)};
+    }
+    std::set<std::string> interpreters;
+    for (const auto& [interpreter, by] : interpreters_)
+      interpreters.insert(interpreter);
+    XAAS_TRY(choice_, image::choose_libraries(*base_, files, interpreters, closure, {}));
+    std::erase_if(chosen_, [&](const auto& each) { return !choice_->brought.contains(each.first); });
+    return {};
+  }
+
+  Result<void> put_libraries() {
+    const bool own_c_library = !choice_ || !choice_->c_library;
+    if (base_ && own_c_library)
+      for (const auto& [interpreter, by] : interpreters_)
+        XAAS_CHECK(add_file(interpreter, by));
+    for (const auto& [name, chosen] : chosen_) {
+      if (name == "libc.so.6")
+        libc_directory_ = chosen.directory;
+      // Found under the needed name, which may be a link in the tree.
+      const std::string file_name = fs::path(name).filename();
+      std::string path = chosen.directory + "/" + file_name;
+      bool found = chosen.found_again;
+      if (choice_ && choice_->places.contains(name)) {
+        path = "/" + choice_->places.at(name);
+        base_->note_replaced(name);
+        found = true;
+      } else if (choice_ && choice_->c_library && found) {
+        path = "/" + choice_->directory + "/" + file_name; // the base's loader searches others by default
+      }
+      XAAS_CHECK(put(path, find_in_tree(tree_, chosen.library->path).outside));
+      if (!found)
+        closure_.library_directories.insert(chosen.directory);
+    }
+    return {};
+  }
+
+  // The paths of the base.
+  Result<void> place_on_base() {
+    std::map<Digest, fs::path> contents;
+    for (const link::InstalledFile& file : closure_.files)
+      contents.emplace(file.digest, closure_.places.at(file.path));
+    XAAS_CHECK(base_->place(closure_.files));
+    base_->note_files(closure_.files);
+    closure_.places.clear();
+    for (const link::InstalledFile& file : closure_.files)
+      closure_.places[file.path] = contents.at(file.digest);
     return {};
   }
 
@@ -113,7 +182,15 @@ private:
     for (const loader::CLibraryPart& part : loader::c_library_parts) {
       const std::string path = (libc_directory_ / part.name).string();
       const TreePlace place = find_in_tree(tree_, path);
-      if (part.in_every_image && place.type == fs::file_type::regular)
+      loader::Found of_base;
+      if (base_) {
+        XAAS_TRY(of_base, base_->find(std::string(part.name)));
+      }
+      if (of_base.library && place.type != fs::file_type::regular)
+        return image::missing_part(of_base.library->path, std::string(part.name), "the toolchain");
+      if (of_base.library)
+        XAAS_CHECK(put(of_base.place, place.outside));
+      else if (part.in_every_image && place.type == fs::file_type::regular)
         XAAS_CHECK(put(path, place.outside));
     }
     return {};
@@ -176,17 +253,28 @@ private:
     return {};
   }
 
+  struct Chosen {
+    const Library* library;
+    std::string directory;
+    bool found_again; // by the loader of the image, in this directory
+  };
+
   fs::path tree_;
   std::string arch_;
+  image::BaseImage* base_;
   loader::Loader loader_;
   std::map<std::string, std::unique_ptr<Library>> installed_; // by path
   std::map<std::string, const Library*> own_;                 // by name
+  std::map<std::string, const std::string*> contents_;        // of the installed ones
   std::vector<const Library*> start_;
-  std::set<const Library*> served_;  // the installed ones that were handled already
-  std::set<const Library*> reached_; // from what was started
-  std::set<std::string> loaded_;     // names
-  std::set<std::string> missing_;    // for messages
-  fs::path libc_directory_;          // in the tree
+  std::map<std::string, std::string> interpreters_; // with a program that names it
+  std::map<std::string, Chosen> chosen_;            // by the name that files need
+  std::optional<image::BaseChoice> choice_;         // with a base image
+  std::set<const Library*> served_;                 // the installed ones that were handled already
+  std::set<const Library*> reached_;                // from what was started
+  std::set<std::string> loaded_;                    // names
+  std::set<std::string> missing_;                   // for messages
+  fs::path libc_directory_;                         // in the tree
   std::map<std::string, link::InstalledFile> files_;
   std::map<Digest, fs::path> of_packages_;
   SourceClosure closure_;
@@ -197,8 +285,8 @@ private:
 Result<SourceClosure> close_over(const fs::path& tree, const std::string& arch,
                                  const std::vector<std::string>& path,
                                  const std::vector<link::InstalledFile>& installed, const Assembly& assembly,
-                                 const std::vector<std::string>& runtime) {
-  return Gatherer(tree, arch, path).run(installed, assembly, runtime);
+                                 const std::vector<std::string>& runtime, image::BaseImage* base) {
+  return Gatherer(tree, arch, path, base).run(installed, assembly, runtime);
 }
 
 } // namespace xaas::deploy

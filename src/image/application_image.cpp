@@ -194,11 +194,16 @@ Result<void> ApplicationImage::fetch_all(
   return {};
 }
 
-BaseLayers base_layers(const ApplicationImage& application) {
-  BaseLayers base;
-  if (!application.bundle().base)
-    return base;
+std::map<std::string, std::string> base_annotations(const Base& base) {
+  std::map<std::string, std::string> annotations = {{annotation::base_digest, base.digest.to_string()}};
+  if (!base.reference.empty())
+    annotations[annotation::base_name] = base.reference;
+  return annotations;
+}
+
+std::vector<oci::NewLayer> base_layers(const ApplicationImage& application) {
   const oci::Image& image = application.image();
+  std::vector<oci::NewLayer> layers;
   for (const size_t index : application.layers_with_role(base_role)) {
     oci::NewLayer layer;
     layer.descriptor = image.manifest().layers[index];
@@ -206,12 +211,9 @@ BaseLayers base_layers(const ApplicationImage& application) {
     layer.created_by = image.config().history[index];
     layer.origin = image.reference();
     layer.open = [&image, index] { return image.open_blob(image.manifest().layers[index]); };
-    base.layers.push_back(std::move(layer));
+    layers.push_back(std::move(layer));
   }
-  for (const char* key : {annotation::base_name, annotation::base_digest})
-    if (const std::string value = annotation_of(image, key); !value.empty())
-      base.annotations[key] = value;
-  return base;
+  return layers;
 }
 
 // The layers that may have some of it: those with modules if modules are wanted, the others if anything else

@@ -172,10 +172,12 @@ void describe(const Bundle& bundle, const std::optional<SourceLayers>& source, i
               oci::NewImage& image) {
   image.config.architecture = target::oci_architecture(bundle.arch);
   image.config.created = rfc3339(time);
-  image.annotations.insert({{annotation::kind, bundle.configurations.empty() ? "source" : "ir"},
-                            {annotation::format, std::to_string(format_of(bundle))},
-                            {annotation::tool, bundle.tool},
-                            {annotation::created, image.config.created}});
+  image.annotations = {{annotation::kind, bundle.configurations.empty() ? "source" : "ir"},
+                       {annotation::format, std::to_string(format_of(bundle))},
+                       {annotation::tool, bundle.tool},
+                       {annotation::created, image.config.created}};
+  if (bundle.base)
+    image.annotations.merge(base_annotations(*bundle.base));
   if (!bundle.llvm.empty())
     image.annotations[annotation::llvm] = bundle.llvm;
   if (bundle.source_build && !bundle.source_build->application.toolchain.path.empty())
@@ -190,7 +192,8 @@ void describe(const Bundle& bundle, const std::optional<SourceLayers>& source, i
 
 Result<oci::NewImage> make_application_image(const Bundle& bundle, const ContentProvider& content,
                                              int64_t time, size_t max_groups,
-                                             std::optional<SourceLayers> source, BaseLayers base) {
+                                             std::optional<SourceLayers> source,
+                                             std::vector<oci::NewLayer> base) {
   XAAS_TRY(const Inventory inventory, take_inventory(bundle));
   const LayerMaker maker(bundle, content, time);
   oci::NewImage image;
@@ -200,7 +203,7 @@ Result<oci::NewImage> make_application_image(const Bundle& bundle, const Content
     image.layers.push_back(*std::move(layer));
     return {};
   };
-  for (oci::NewLayer& layer : base.layers) {
+  for (oci::NewLayer& layer : base) {
     layer.descriptor.annotations = maker.annotations(base_role, inventory.all);
     XAAS_CHECK(add(std::move(layer)));
   }
@@ -245,7 +248,6 @@ Result<oci::NewImage> make_application_image(const Bundle& bundle, const Content
     XAAS_CHECK(add(std::move(source->source)));
   }
 
-  image.annotations = std::move(base.annotations);
   describe(bundle, source, time, image);
   return image;
 }

@@ -65,12 +65,9 @@ struct SourceLayers {
   std::map<std::string, std::string> annotations; // of the image, about its base
 };
 
-// The layers of a bundle's base image (base.h), byte for byte.
-struct BaseLayers {
-  std::vector<oci::NewLayer> layers;
-  std::map<std::string, std::string> annotations; // of the image, about its base
-};
-inline constexpr const char* base_role = "image-base"; // of these layers; `base` is the toolchain's
+inline constexpr const char* base_role = "image-base"; // of the base's layers; `base` is the toolchain's
+// Of an image, about its base.
+std::map<std::string, std::string> base_annotations(const Base& base);
 
 // The image of a bundle, with layers in this order: base image, toolchain, run-time closure, metadata, link
 // kit, IR modules, install-tree files, sources. `source` belongs to a bundle with a source_build; without IR
@@ -79,7 +76,8 @@ inline constexpr const char* base_role = "image-base"; // of these layers; `base
 // file that is also in the closure is stored once. All times are `time`.
 Result<oci::NewImage> make_application_image(const Bundle& bundle, const ContentProvider& content,
                                              int64_t time, size_t max_groups = most_groups,
-                                             std::optional<SourceLayers> source = {}, BaseLayers base = {});
+                                             std::optional<SourceLayers> source = {},
+                                             std::vector<oci::NewLayer> base = {});
 
 // An IR image or source image opened for deploying or inspecting.
 class ApplicationImage {
@@ -123,7 +121,7 @@ private:
 
 // The layers of an application image's base, for another image of the same bundle. The image must exist as
 // long as the layers.
-BaseLayers base_layers(const ApplicationImage& application);
+std::vector<oci::NewLayer> base_layers(const ApplicationImage& application);
 
 // An annotation of the manifest; empty if there is none.
 std::string annotation_of(const oci::Image& image, const std::string& key);

@@ -171,7 +171,8 @@ protected:
 };
 
 TEST_F(Closure, LoaderLibrariesAndThoseForThreads) {
-  const auto closure = close_over("/", target::host_arch(), {}, {installed("usr/bin/test")}, program_, {});
+  const auto closure =
+      close_over("/", target::host_arch(), {}, {installed("usr/bin/test")}, program_, {}, nullptr);
   ASSERT_TRUE(closure) << closure.error().message;
   EXPECT_THAT(names(*closure), IsSupersetOf({"libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6"}));
   EXPECT_THAT(names(*closure), Contains(::testing::StartsWith("ld-linux")));
@@ -188,7 +189,7 @@ TEST_F(Closure, LoaderLibrariesAndThoseForThreads) {
 TEST_F(Closure, WhatIsInstalledIsNotTakenFromTheToolchain) {
   const auto closure =
       close_over("/", target::host_arch(), {},
-                 {installed("usr/bin/test"), installed("usr/lib/libstdc++.so.6")}, program_, {});
+                 {installed("usr/bin/test"), installed("usr/lib/libstdc++.so.6")}, program_, {}, nullptr);
   ASSERT_TRUE(closure) << closure.error().message;
   EXPECT_THAT(names(*closure), Not(Contains("libstdc++.so.6")));
   EXPECT_THAT(names(*closure), Contains("libc.so.6"));
@@ -201,13 +202,13 @@ TEST_F(Closure, ALibraryThatIsNotThereIsNamedWithWhoNeedsIt) {
   const std::string loader = arch == "x86_64" ? "lib64/ld-linux-x86-64.so.2" : "lib/ld-linux-aarch64.so.1";
   ASSERT_TRUE(make_directories((tree / loader).parent_path()));
   ASSERT_TRUE(write_file(tree / loader, *read_file("/" + loader)));
-  auto closure = close_over(tree, arch, {}, {installed("usr/bin/test")}, program_, {});
+  auto closure = close_over(tree, arch, {}, {installed("usr/bin/test")}, program_, {}, nullptr);
   ASSERT_FALSE(closure);
   EXPECT_EQ(closure.error().kind, ErrorKind::failed);
   EXPECT_THAT(closure.error().message, HasSubstr("/usr/bin/test needs "));
   EXPECT_THAT(closure.error().output, HasSubstr("libc.so.6"));
   fs::remove(tree / loader);
-  closure = close_over(tree, arch, {}, {installed("usr/bin/test")}, program_, {});
+  closure = close_over(tree, arch, {}, {installed("usr/bin/test")}, program_, {}, nullptr);
   ASSERT_FALSE(closure);
   EXPECT_THAT(closure.error().message, HasSubstr("/" + loader));
 }
@@ -220,7 +221,7 @@ TEST_F(Closure, WhatTheSpecNames) {
   fs::create_symlink("/opt/data/a", tree / "opt/link");
   fs::create_symlink("/etc/hostname", tree / "opt/out");
   const auto paths = [&](const std::string& named) {
-    const auto closure = close_over(tree, target::host_arch(), {}, {}, {}, {named});
+    const auto closure = close_over(tree, target::host_arch(), {}, {}, {}, {named}, nullptr);
     std::vector<std::string> all;
     if (!closure)
       return std::vector{closure.error().message};
@@ -239,7 +240,8 @@ TEST_F(Closure, WhatTheSpecNames) {
 TEST_F(Closure, WithoutProgramsNothingIsNeeded) {
   Assembly script;
   script.contents["usr/bin/script"] = "#!/bin/sh\n";
-  const auto closure = close_over("/", target::host_arch(), {}, {installed("usr/bin/script")}, script, {});
+  const auto closure =
+      close_over("/", target::host_arch(), {}, {installed("usr/bin/script")}, script, {}, nullptr);
   ASSERT_TRUE(closure) << closure.error().message;
   EXPECT_THAT(closure->files, IsEmpty());
 }

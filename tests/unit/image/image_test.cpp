@@ -203,9 +203,8 @@ TEST(ApplicationImage, LayersOfTheBaseBelongToABundleWithOne) {
   Fixture fixture(1);
   oci::LayerBuilder builder;
   ASSERT_TRUE(builder.add_file("etc/release", "base"));
-  BaseLayers base{{*builder.finish(oci::Compression::gzip, "the base's history")},
-                  {{annotation::base_digest, digest_of("base").to_string()}}};
-  const auto written = [&](const char* name, const BaseLayers& layers) {
+  const std::vector<oci::NewLayer> base = {*builder.finish(oci::Compression::gzip, "the base's history")};
+  const auto written = [&](const char* name, const std::vector<oci::NewLayer>& layers) {
     const oci::Reference reference = *oci::parse_reference("oci:" + (directory.path() / name).string());
     const ContentProvider contents = [&](const Digest& digest) -> Result<std::string> {
       return fixture.contents.at(digest);
@@ -225,10 +224,9 @@ TEST(ApplicationImage, LayersOfTheBaseBelongToABundleWithOne) {
   EXPECT_EQ(opened->kept_layers("level=0"), std::vector<size_t>{0});
   EXPECT_EQ(opened->image().config().history[0], "the base's history");
   EXPECT_EQ(annotation_of(opened->image(), annotation::base_digest), digest_of("base").to_string());
-  const BaseLayers again = base_layers(*opened);
-  ASSERT_EQ(again.layers.size(), 1u);
-  EXPECT_EQ(again.layers[0].descriptor.digest, base.layers[0].descriptor.digest);
-  EXPECT_EQ(again.annotations, base.annotations);
+  const std::vector<oci::NewLayer> again = base_layers(*opened);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].descriptor.digest, base[0].descriptor.digest);
 }
 
 TEST(Bundle, EveryTableEntryHasTheDigestThatNamesIt) {

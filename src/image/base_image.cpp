@@ -1,4 +1,4 @@
-#include "base_image.h"
+#include <xaas/image/base_image.h>
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
@@ -7,15 +7,12 @@
 
 #include <algorithm>
 
-namespace xaas::build {
+namespace xaas::image {
 
 namespace {
 
 using FileKind = link::InstalledFile::Kind;
 using NameKind = oci::NameTree::Kind;
-
-// Docker's storage drivers take 127 layers; an application has up to 17 of its own.
-constexpr size_t most_layers = 100;
 
 std::vector<std::string> library_path_of(const oci::ImageConfig& config) {
   const std::string variable = "LD_LIBRARY_PATH=";
@@ -23,12 +20,6 @@ std::vector<std::string> library_path_of(const oci::ImageConfig& config) {
     if (each.starts_with(variable))
       return split(each.substr(variable.size()), ':');
   return {};
-}
-
-// Labels of the base that describe the base, not what is made from it.
-bool describes_image(const std::string& label) {
-  return label.starts_with("org.opencontainers.image.") || label.starts_with("dev.xaas.") ||
-         label.starts_with("org.label-schema.");
 }
 
 std::string without_root(const std::string& path) {
@@ -42,36 +33,10 @@ Error in_the_way(const std::string& path, const std::string& what) {
 
 } // namespace
 
-BaseImage::BaseImage(ImageLayers layers, const fs::path& tree, const std::string& arch)
-    : layers_(std::move(layers)), root_(tree, arch, false) {
-  description_.digest = layers_.image->digest();
-  description_.reference = layers_.reference;
-  const oci::ImageConfig& config = layers_.image->config();
-  description_.config.entrypoint = config.entrypoint;
-  description_.config.cmd = config.cmd;
-  description_.config.env = config.env;
-  description_.config.working_directory = config.working_directory;
-  description_.config.labels = config.labels;
-  std::erase_if(description_.config.labels, [](const auto& label) { return describes_image(label.first); });
-  description_.config.others = config.others;
-}
-
-Result<std::unique_ptr<BaseImage>> BaseImage::open(const std::string& reference, const std::string& arch,
-                                                   const fs::path& tree, const registry::Access& access,
-                                                   Progress& progress) {
-  XAAS_TRY(ImageLayers layers, layers_of_image(reference, arch, access));
-  if (const std::string kind = image::kind_of(*layers.image); kind == "ir" || kind == "source")
-    return make_error(ErrorKind::usage,
-                      reference + ": an " + (kind == "ir" ? "IR" : kind) +
-                          " image cannot be the base of an application",
-                      "a deployed image can");
-  if (layers.layers.size() > most_layers)
-    return make_error(ErrorKind::usage,
-                      reference + ": has " + std::to_string(layers.layers.size()) +
-                          " layers; a base image may have " + std::to_string(most_layers),
-                      "make one layer of them (`buildah build --squash-all`)");
-  std::unique_ptr<BaseImage> base(new BaseImage(std::move(layers), tree, arch));
-  XAAS_CHECK(base->read(progress, tree).in(reference));
+Result<std::unique_ptr<BaseImage>> BaseImage::read(Base description, const oci::Layers& layers,
+                                                   const fs::path& tree, const std::string& arch) {
+  std::unique_ptr<BaseImage> base(new BaseImage(std::move(description), tree, arch));
+  XAAS_CHECK(base->read_names(layers));
   base->settings_ = loader::settings_for(tree, arch, library_path_of(base->description_.config));
   base->settings_.directories.configured.clear(); // the loader reads only the cache
   XAAS_TRY(const loader::Found libc,
@@ -80,12 +45,7 @@ Result<std::unique_ptr<BaseImage>> BaseImage::open(const std::string& reference,
   return base;
 }
 
-Result<void> BaseImage::read(Progress& progress, const fs::path& tree) {
-  uint64_t bytes = 0;
-  for (const oci::NewLayer& layer : layers_.layers)
-    bytes += layer.descriptor.size;
-  progress.start_bytes("reading the base image", bytes);
-  XAAS_TRY(const oci::Layers layers, oci::open_layers(*layers_.image, progress));
+Result<void> BaseImage::read_names(const oci::Layers& layers) {
   for (const oci::Layer& layer : layers) {
     names_.start_layer();
     const auto add = [&](const oci::LayerEntry& entry, oci::LayerContent&) -> Result<void> {
@@ -96,8 +56,6 @@ Result<void> BaseImage::read(Progress& progress, const fs::path& tree) {
         oci::stream_layer(layer.blob, layer.descriptor.media_type, &layer.diff_id, oci::layer_limit, add)
             .in("layer " + layer.descriptor.digest.to_string()));
   }
-  XAAS_CHECK(oci::unpack(layers, tree));
-  progress.finish();
   return {};
 }
 
@@ -176,8 +134,4 @@ void BaseImage::note_library(const std::string& name, const std::vector<std::str
   description_.libraries.emplace(name, versions);
 }
 
-image::BaseLayers BaseImage::take_layers() {
-  return {std::move(layers_.layers), std::move(layers_.annotations)};
-}
-
-} // namespace xaas::build
+} // namespace xaas::image

@@ -1,4 +1,4 @@
-#include "base_libraries.h"
+#include <xaas/image/base_libraries.h>
 
 #include <xaas/base/text.h>
 #include <xaas/loader/c_library.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace xaas::build {
+namespace xaas::image {
 
 namespace {
 
@@ -202,4 +202,11 @@ Result<BaseChoice> choose_libraries(BaseImage& base, const std::vector<Dependent
   return Choice(base, files, interpreters, closure, aliases).run();
 }
 
-} // namespace xaas::build
+Error missing_part(const std::string& of_base, const std::string& part, const std::string& where) {
+  return make_error(ErrorKind::failed,
+                    "the application needs the C library of " + where + ", which does not fit " + of_base +
+                        " of the base image, and " + where + " has no " + part,
+                    "build on the distribution of the base image");
+}
+
+} // namespace xaas::image

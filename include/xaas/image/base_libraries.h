@@ -1,7 +1,7 @@
 // Which libraries an application takes from its base image.
 #pragma once
 
-#include "base_image.h"
+#include <xaas/image/base_image.h>
 
 #include <xaas/base/result.h>
 #include <xaas/loader/loading.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace xaas::build {
+namespace xaas::image {
 
 // A file of the application, or a library that comes with it.
 struct Dependent {
@@ -51,4 +51,7 @@ Result<BaseChoice> choose_libraries(BaseImage& base, const std::vector<Dependent
                                     const std::map<std::string, ClosureLibrary>& closure,
                                     const std::map<std::string, std::string>& aliases);
 
-} // namespace xaas::build
+// The error for a C library that cannot replace the base's, because `where` has no such part.
+Error missing_part(const std::string& of_base, const std::string& part, const std::string& where);
+
+} // namespace xaas::image

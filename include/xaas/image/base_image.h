@@ -1,4 +1,4 @@
-// The base image of an application that is being built: the paths of files above it, and its libraries.
+// The base image below an application that is being made: the paths of files above it, and its libraries.
 //
 // A file's path is one of a tree that has nothing else. In the base, directories may be links: a merged /usr
 // has /lib as a link to usr/lib. A layer with a directory `lib` would replace that link and everything behind
@@ -7,32 +7,25 @@
 // modes and owners.
 #pragma once
 
-#include "image_layers.h"
-
-#include <xaas/base/progress.h>
-#include <xaas/image/application_image.h>
+#include <xaas/image/base.h>
 #include <xaas/link/installed.h>
 #include <xaas/loader/loading.h>
 #include <xaas/oci/name_tree.h>
 
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-namespace xaas::build {
+namespace xaas::image {
 
 class BaseImage {
 public:
-  // Reads all layers, and unpacks them into the directory `tree`, which must exist as long as the object.
-  // Errors: those of layers_of_image(); usage for an IR or source image, and for an image with more layers
-  // than leave room for those of an application; integrity for damaged layers.
-  static Result<std::unique_ptr<BaseImage>> open(const std::string& reference, const std::string& arch,
-                                                 const fs::path& tree, const registry::Access& access,
-                                                 Progress& progress);
-
-  const std::string& name() const { return layers_.name; }
+  // Reads the names in all its layers (checked), which are unpacked in the directory `tree`. That must exist
+  // as long as the object. Libraries are read in workers, which requires a process with one thread. Integrity
+  // error for damaged layers.
+  static Result<std::unique_ptr<BaseImage>> read(Base base, const oci::Layers& layers, const fs::path& tree,
+                                                 const std::string& arch);
 
   // The path in the image of a file with this path, both relative to the root. failed if the base has a
   // directory there, or a file where the path has a directory.
@@ -56,20 +49,19 @@ public:
   void note_replaced(const std::string& name) { replaced_.insert(name); }
   const std::set<std::string>& replaced() const { return replaced_; }
   // With everything that was noted.
-  const image::Base& description() const { return description_; }
-  image::BaseLayers take_layers();
+  const Base& description() const { return description_; }
 
 private:
-  BaseImage(ImageLayers layers, const fs::path& tree, const std::string& arch);
-  Result<void> read(Progress& progress, const fs::path& tree);
+  BaseImage(Base base, const fs::path& tree, const std::string& arch)
+      : root_(tree, arch, false), description_(std::move(base)) {}
+  Result<void> read_names(const oci::Layers& layers);
 
-  ImageLayers layers_;
   oci::NameTree names_;
   loader::DirectoryRoot root_;
   loader::Settings settings_;
   bool has_c_library_ = false;
-  image::Base description_;
+  Base description_;
   std::set<std::string> replaced_;
 };
 
-} // namespace xaas::build
+} // namespace xaas::image
