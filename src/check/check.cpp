@@ -14,7 +14,7 @@
 #include <xaas/image/kernels.h>
 #include <xaas/image/targets.h>
 #include <xaas/oci/operation.h>
-#include <xaas/target/cpuid.h>
+#include <xaas/target/feature_bits.h>
 
 #include <llvm/BinaryFormat/ELF.h>
 
@@ -178,24 +178,23 @@ public:
     XAAS_CHECK(check_kernels());
     progress.start("checking", tree.programs().size());
     std::map<std::string, loader::Library> libraries;
+    const ReadLibrary read = [&](const std::string& path) { return read_library(tree, path); };
     for (const auto& [path, file] : tree.programs()) {
       progress.advance();
-      XAAS_TRY(const std::string elf, read_file(file));
-      if (!is_for(elf, recorded_.cpu.arch)) {
-        if (recorded_.files.count(path))
-          problem(Problem::Kind::architecture, path, "is not a program or library for " + recorded_.cpu.arch);
-        continue; // otherwise data, such as code for a GPU
-      }
-      XAAS_TRY(Examined examined, examine(path, elf, on_));
-      check_file(path, examined);
-      libraries[path] = {path, std::move(examined.dynamic)};
+      if (tree.is_of_base(path))
+        continue; // unless the application loads it
+      XAAS_TRY(std::optional<loader::Library> library, read(path));
+      if (library)
+        libraries[path] = *std::move(library);
     }
     progress.finish();
     check_presence(tree);
     const loader::Settings settings =
-        loader_settings(recorded_.cpu.arch, variable("LD_LIBRARY_PATH"), hwcaps());
-    XAAS_TRY(const std::vector<Problem> missing, check_closure(tree, libraries, settings));
+        loader_settings(tree, recorded_.cpu.arch, variable("LD_LIBRARY_PATH"), hwcaps());
+    XAAS_TRY(const std::vector<Problem> missing, check_closure(tree, libraries, settings, read));
     report_.problems.insert(report_.problems.end(), missing.begin(), missing.end());
+    std::sort(report_.files.begin(), report_.files.end(),
+              [](const CheckedFile& a, const CheckedFile& b) { return a.path < b.path; });
     return std::move(report_);
   }
 
@@ -204,14 +203,25 @@ private:
     report_.problems.push_back({kind, file, message});
   }
 
+  // Examines a file. Nothing if it is data, such as code for a GPU.
+  Result<std::optional<loader::Library>> read_library(const Tree& tree, const std::string& path) {
+    XAAS_TRY(const std::string elf, read_file(tree.programs().at(path)));
+    if (!is_for(elf, recorded_.cpu.arch)) {
+      if (recorded_.files.count(path))
+        problem(Problem::Kind::architecture, path, "is not a program or library for " + recorded_.cpu.arch);
+      return std::optional<loader::Library>();
+    }
+    XAAS_TRY(Examined examined, examine(path, elf, on_));
+    check_file(path, examined);
+    return std::optional(loader::Library{path, std::move(examined.dynamic)});
+  }
+
   // The features that the guard of deployed programs checks before they start.
   void check_guarded_features() {
     std::vector<std::string> required;
-    for (const target::CpuidBit& bit : target::cpuid_bits())
+    for (const target::FeatureBit& bit : target::feature_bits(recorded_.cpu.arch))
       if (std::binary_search(recorded_.cpu.features.begin(), recorded_.cpu.features.end(), bit.name))
         required.emplace_back(bit.name);
-    if (recorded_.cpu.arch == "aarch64")
-      required = recorded_.cpu.features;
     for (const std::string& feature : target::missing_features(required, on_.features)) {
       reported_.insert(feature);
       problem(Problem::Kind::feature, "",

@@ -11,10 +11,11 @@ namespace {
 
 using Files = std::map<std::string, loader::Library>;
 
-// The files of an image that were read already.
+// The files of an image that were read already, and those of its base.
 class ImageRoot : public loader::Root {
 public:
-  ImageRoot(const Tree& tree, const Files& files) : tree_(tree), files_(files) {}
+  ImageRoot(const Tree& tree, Files& files, const ReadLibrary& read)
+      : tree_(tree), files_(files), read_(read) {}
 
   Result<loader::Candidate> look(const std::string& path) override {
     using Kind = loader::Candidate::Kind;
@@ -23,12 +24,18 @@ public:
       return loader::Candidate{};
     if (const auto found = files_.find(file); found != files_.end())
       return loader::Candidate{Kind::library, &found->second};
+    if (tree_.is_of_base(file) && tree_.programs().contains(file)) {
+      XAAS_TRY(std::optional<loader::Library> library, read_(file));
+      if (library)
+        return loader::Candidate{Kind::library, &files_.emplace(file, *std::move(library)).first->second};
+    }
     return loader::Candidate{tree_.is_elf(file) ? Kind::other_machine : Kind::no_library, nullptr};
   }
 
 private:
   const Tree& tree_;
-  const Files& files_;
+  Files& files_;
+  const ReadLibrary& read_;
 };
 
 std::string text_of(const loader::Missing& missing) {
@@ -81,35 +88,40 @@ bool is_library_of(const Files& files, const std::set<std::string>& loaded, cons
 
 } // namespace
 
-loader::Settings loader_settings(const std::string& arch, std::vector<std::string> library_path,
-                                 std::vector<std::string> hwcaps) {
+loader::Settings loader_settings(const Tree& tree, const std::string& arch,
+                                 std::vector<std::string> library_path, std::vector<std::string> hwcaps) {
   loader::Settings settings{arch, std::move(library_path), {}, std::move(hwcaps), {}};
   settings.directories.defaults = loader::default_directories(arch);
+  settings.directories.cache = loader::parse_cache(tree.loader_cache(), arch);
   settings.directories.lib = "lib/" + arch + "-linux-gnu";
   return settings;
 }
 
-Result<std::vector<Problem>> check_closure(const Tree& tree, const Files& files,
-                                           const loader::Settings& settings) {
-  ImageRoot root(tree, files);
+Result<std::vector<Problem>> check_closure(const Tree& tree, Files& files, const loader::Settings& settings,
+                                           const ReadLibrary& read) {
+  ImageRoot root(tree, files, read);
+  std::vector<const loader::Library*> own_files; // those that are added later are loaded by these
+  for (const auto& [path, file] : files)
+    own_files.push_back(&file);
   std::vector<Problem> problems;
   std::set<std::string> reached;
-  for (const auto& [path, file] : files) {
-    if (file.dynamic.interpreter.empty())
+  for (const loader::Library* const file : own_files) {
+    if (file->dynamic.interpreter.empty())
       continue;
-    if (!files.count(tree.resolve(file.dynamic.interpreter))) {
-      problems.push_back(
-          {Problem::Kind::loader, path, "its loader " + file.dynamic.interpreter + " is not in the image"});
-      reached.insert(path);
+    XAAS_TRY(const loader::Candidate loader, root.look(file->dynamic.interpreter));
+    if (!loader.library) {
+      problems.push_back({Problem::Kind::loader, file->path,
+                          "its loader " + file->dynamic.interpreter + " is not in the image"});
+      reached.insert(file->path);
       continue;
     }
-    XAAS_TRY(const std::vector<Problem> own, problems_of(root, settings, file, reached));
+    XAAS_TRY(const std::vector<Problem> own, problems_of(root, settings, *file, reached));
     problems.insert(problems.end(), own.begin(), own.end());
   }
   const std::set<std::string> of_programs = reached;
-  for (const auto& [path, file] : files) // libraries for other programs, and plugins
-    if (!reached.count(path)) {
-      XAAS_TRY(const std::vector<Problem> own, problems_of(root, settings, file, reached));
+  for (const loader::Library* const file : own_files) // libraries for other programs, and plugins
+    if (!reached.count(file->path)) {
+      XAAS_TRY(const std::vector<Problem> own, problems_of(root, settings, *file, reached));
       // A plugin finds the libraries that the program has loaded.
       for (const Problem& problem : own)
         if (problem.kind != Problem::Kind::library || !is_library_of(files, of_programs, problem))

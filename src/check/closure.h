@@ -6,19 +6,24 @@
 #include <xaas/check/check.h>
 #include <xaas/loader/search.h>
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace xaas::check {
 
-// The library search in an image without ld.so.cache. `hwcaps`: as in loader::Settings.
-loader::Settings loader_settings(const std::string& arch, std::vector<std::string> library_path,
-                                 std::vector<std::string> hwcaps);
+// The library search in the image. `hwcaps`: as in loader::Settings.
+loader::Settings loader_settings(const Tree& tree, const std::string& arch,
+                                 std::vector<std::string> library_path, std::vector<std::string> hwcaps);
 
-// `files`: programs and libraries of the image, by path.
-Result<std::vector<Problem>> check_closure(const Tree& tree,
-                                           const std::map<std::string, loader::Library>& files,
-                                           const loader::Settings& settings);
+// Reads another file of the image for the loader; nothing if it is not one for the architecture.
+using ReadLibrary = std::function<Result<std::optional<loader::Library>>(const std::string& path)>;
+
+// `files`: programs and libraries of the application, by path. Those of a base image that they load are read
+// and added.
+Result<std::vector<Problem>> check_closure(const Tree& tree, std::map<std::string, loader::Library>& files,
+                                           const loader::Settings& settings, const ReadLibrary& read);
 
 } // namespace xaas::check

@@ -2,6 +2,7 @@
 
 #include <xaas/base/file.h>
 #include <xaas/base/text.h>
+#include <xaas/image/application_image.h>
 #include <xaas/link/note.h>
 
 #include <algorithm>
@@ -40,8 +41,21 @@ Result<void> Tree::add(oci::LayerEntry& entry, oci::LayerContent& content) {
   return {};
 }
 
+bool Tree::is_of_base(const std::string& path) const {
+  const oci::NameTree::Entry* const entry = names_.find(path);
+  return entry && layers_of_base_.contains(entry->layer);
+}
+
 Result<void> Tree::add_file(const std::string& path, oci::LayerContent& content) {
   XAAS_TRY(std::string_view piece, content.next());
+  if (path == "/etc/ld.so.cache") {
+    constexpr size_t longest = size_t(16) << 20;
+    for (loader_cache_.clear(); !piece.empty() && loader_cache_.size() < longest;) {
+      loader_cache_ += piece;
+      XAAS_TRY(piece, content.next());
+    }
+    return {};
+  }
   if (piece.starts_with("#!"))
     scripts_[path] = trim(std::string(piece.substr(2, std::min(piece.find('\n'), script_line) - 2)));
   if (!is_program(piece)) {
@@ -70,6 +84,8 @@ Result<Tree> Tree::read(const oci::Image& image) {
     XAAS_TRY(const oci::BlobPtr blob, image.open_blob(layers[i]));
     const Digest* const diff_id = &image.config().diff_ids[i];
     tree.names_.start_layer();
+    if (image::layer_role(layers[i]) == image::base_role)
+      tree.layers_of_base_.insert(i + 1); // the first layer has the number 1
     const auto add = [&](oci::LayerEntry& entry, oci::LayerContent& content) {
       return tree.add(entry, content);
     };

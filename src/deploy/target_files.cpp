@@ -171,7 +171,8 @@ Result<TargetFiles> read_target_files(const oci::Image& image, const std::string
   target.configuration = without_level(image::annotation_of(image, "dev.xaas.configuration"));
   const std::string level = target::isa_level(arch, target.features);
   XAAS_TRY(const std::vector<std::string> of_level, target::features_of(arch, level));
-  if (level != target::isa_levels(arch).front() &&
+  if (arch == "x86_64" && // glibc has directories for its levels alone
+      level != target::isa_levels(arch).front() &&
       target::missing_features(target.features, of_level).empty())
     target.level = level;
   for (size_t i = 0; i < image.manifest().layers.size(); ++i) {

@@ -6,7 +6,9 @@
 #include <xaas/image/targets.h>
 #include <xaas/launcher/launcher.h>
 #include <xaas/oci/layer.h>
-#include <xaas/target/cpuid.h>
+#include <xaas/target/architectures.h>
+#include <xaas/target/cpu.h>
+#include <xaas/target/feature_bits.h>
 
 #include <algorithm>
 #include <list>
@@ -22,10 +24,10 @@ constexpr const char* modules_directory = ".xaas/modules";
 
 // As image::best_for(): code for GPUs, kernels on the CPU, none; then the number of features that programs
 // check for.
-auto worth(const TargetFiles& target) {
+auto worth(const std::string& arch, const TargetFiles& target) {
   const int device = !target.device.empty() ? 2 : target.gpu == "cpu" ? 1 : 0;
-  const std::span<const target::CpuidBit> bits = target::cpuid_bits();
-  const auto features = std::count_if(bits.begin(), bits.end(), [&](const target::CpuidBit& bit) {
+  const std::span<const target::FeatureBit> bits = target::feature_bits(arch);
+  const auto features = std::count_if(bits.begin(), bits.end(), [&](const target::FeatureBit& bit) {
     return std::find(target.features.begin(), target.features.end(), bit.name) != target.features.end();
   });
   return std::pair(device, features);
@@ -59,7 +61,12 @@ private:
   }
 
   Result<void> read_targets() {
-    arch_ = weakest().config().architecture == "amd64" ? "x86_64" : weakest().config().architecture;
+    const std::string& architecture = weakest().config().architecture;
+    for (const std::string& arch : target::architectures())
+      if (target::oci_architecture(arch) == architecture)
+        arch_ = arch;
+    if (arch_.empty())
+      return make_error(ErrorKind::integrity, "an image is for the architecture " + architecture);
     std::set<std::string> known;
     for (const TreeTarget& target : targets_) {
       for (const std::string& name : target.names)
@@ -86,7 +93,7 @@ private:
     for (size_t i = 0; i < best.size(); ++i)
       best[i] = i;
     std::sort(best.begin(), best.end(), [&](size_t a, size_t b) {
-      const auto worth_a = worth(sides_[a]), worth_b = worth(sides_[b]);
+      const auto worth_a = worth(arch_, sides_[a]), worth_b = worth(arch_, sides_[b]);
       return worth_a != worth_b ? worth_a > worth_b : a < b;
     });
     std::vector<launcher::Target> table;

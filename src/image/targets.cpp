@@ -3,7 +3,7 @@
 #include <xaas/base/text.h>
 #include <xaas/image/deployed.h>
 #include <xaas/image/warning.h>
-#include <xaas/target/cpuid.h>
+#include <xaas/target/feature_bits.h>
 
 #include <algorithm>
 #include <optional>
@@ -16,10 +16,8 @@ namespace {
 
 // The features that programs check for at the start.
 std::vector<std::string> guarded(const std::string& arch, const std::vector<std::string>& features) {
-  if (arch != "x86_64")
-    return features;
   std::vector<std::string> required;
-  for (const target::CpuidBit& bit : target::cpuid_bits())
+  for (const target::FeatureBit& bit : target::feature_bits(arch))
     if (std::find(features.begin(), features.end(), bit.name) != features.end())
       required.emplace_back(bit.name);
   return required;

@@ -14,11 +14,13 @@
 // XAAS_TARGET=NAME chooses a target, XAAS_TARGET=print prints the choice.
 //
 // It runs in any tree, before any library is found, so it has none and makes its system calls itself. It is
-// compiled once for plain x86-64, and its table is written into the finished file (launcher.cpp). A shell
+// compiled once for the weakest CPU of each architecture, and its table is written into the finished file (launcher.cpp). A shell
 // script was rejected, because the tree may have no shell, and libraries in glibc-hwcaps alone, because they
 // know four levels, and programs have code of their own. Exit codes are those of a shell: 126 for a program that cannot be started, 127 for
-// one that is not there. Sources: psABI of x86-64, 3.4.1 (the initial stack) and A.2 (system calls).
+// one that is not there. Sources: psABI of x86-64, 3.4.1, and AAPCS64 with Linux (the initial stack).
 #include "table.h"
+
+#include <xaas/target/system_calls.h>
 
 typedef unsigned int u32;
 typedef unsigned long u64;
@@ -26,16 +28,9 @@ typedef unsigned long u64;
 // Not const, because the compiler must not fold the values, which are written into the finished file.
 struct launcher_table xaas_launcher_table __attribute__((visibility("default"))) = {.mark = LAUNCHER_MARK};
 
-enum { call_write = 1, call_mmap = 9, call_access = 21, call_execve = 59, call_readlink = 89, call_exit_group = 231 };
 enum { longest_path = 8192 };
 
 static const char targets_directory[] = "/.xaas/targets";
-
-static long call(u64 number, u64 a, u64 b, u64 c) {
-  long result;
-  __asm__ volatile("syscall" : "=a"(result) : "0"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
-  return result;
-}
 
 static u64 length_of(const char* text) {
   u64 length = 0;
@@ -75,14 +70,9 @@ static int fits(const struct text* text) {
 static char message_bytes[2048], path_bytes[longest_path], own_path[longest_path];
 static struct text message = {0, sizeof message_bytes, message_bytes};
 
-static void leave(int code) {
-  call(call_exit_group, (u64)code, 0, 0);
-  __builtin_unreachable();
-}
-
 // Written in one piece, because the ranks of a parallel program print at the same time.
 static void say(int file) {
-  call(call_write, (u64)file, (u64)message.bytes, message.size < message.room ? message.size : message.room - 1);
+  write_file(file, message.bytes, message.size < message.room ? message.size : message.room - 1);
 }
 
 static void fail(int code, const char* hint) {
@@ -93,35 +83,21 @@ static void fail(int code, const char* hint) {
     add(&message, "\n");
   }
   say(2);
-  leave(code);
+  leave_process(code);
 }
 
 static const struct launcher_table* const table = &xaas_launcher_table;
 
+static const u64* auxiliary; // pairs of a type and a value
+
 // Which features of the table this CPU and its system lack.
 static void find_missing(u64 missing[2]) {
-  const u32 state = enabled_state();
-  u32 words[4] = {0, 0, 0, 0}, leaf = 0xffffffff, subleaf = 0;
-  u32 range = 0xffffffff, last = 0; // of leaves; a virtual machine takes long for each question
+  struct cpu_answers answers;
+  start_asking(&answers, auxiliary);
   missing[0] = missing[1] = 0;
-  for (u32 i = 0; i < table->features; ++i) {
-    const struct cpuid_feature* feature = &table->feature[i];
-    if (feature->leaf != leaf || feature->subleaf != subleaf) {
-      leaf = feature->leaf;
-      subleaf = feature->subleaf;
-      if (range != (leaf & 0x80000000)) {
-        range = leaf & 0x80000000;
-        ask(range, 0, words);
-        last = words[0];
-      }
-      if (last < leaf)
-        words[0] = words[1] = words[2] = words[3] = 0;
-      else
-        ask(leaf, subleaf, words);
-    }
-    if (!(words[feature->word] >> feature->bit & 1) || (state & feature->state) != feature->state)
+  for (u32 i = 0; i < table->features; ++i)
+    if (!has_feature(&answers, &table->feature[i]))
       missing[i / 64] |= 1UL << (i % 64);
-  }
 }
 
 static int runs(const struct launcher_target* target, const u64 missing[2]) {
@@ -129,7 +105,7 @@ static int runs(const struct launcher_target* target, const u64 missing[2]) {
 }
 
 static int has_device(const struct launcher_target* target) {
-  return !*target->device || call(call_access, (u64)target->device, 0, 0) == 0;
+  return !*target->device || is_there(target->device);
 }
 
 static void add_lacking(const struct launcher_target* target, const u64 missing[2]) {
@@ -162,24 +138,24 @@ static void set_directory(struct text* path, u64 root, const struct launcher_tar
 static int find_program(struct text* path, u64 root, const struct launcher_target* target) {
   set_directory(path, root, target);
   add(path, own_path + root); // with a slash
-  return fits(path) && call(call_access, (u64)path->bytes, 0, 0) == 0;
+  return fits(path) && is_there(path->bytes);
 }
 
 // Where this program is. Without /proc, as in a plain chroot, the kernel tells the name by which it was started,
 // which can be a link beside it, but not the name of a script that has this program as its interpreter.
-// `auxiliary`: pairs of a type and a value.
-static void find_own_path(const char* name, const u64* auxiliary) {
+static void find_own_path(const char* name) {
   enum { executed_name = 31 }; // AT_EXECFN
-  const long size = call(call_readlink, (u64) "/proc/self/exe", (u64)own_path, sizeof own_path - 1);
+  const long size = read_link("/proc/self/exe", own_path, sizeof own_path - 1);
   if (size > 0 && size < (long)sizeof own_path - 1) {
     own_path[size] = 0;
     return;
   }
-  while (auxiliary[0] && auxiliary[0] != executed_name)
-    auxiliary += 2;
+  const u64* entry = auxiliary;
+  while (entry[0] && entry[0] != executed_name)
+    entry += 2;
   struct text path = {0, sizeof own_path, own_path};
-  if (auxiliary[0])
-    add(&path, (const char*)auxiliary[1]);
+  if (entry[0])
+    add(&path, (const char*)entry[1]);
   if (*own_path == '/' && fits(&path))
     return;
   add(&message, name);
@@ -198,7 +174,7 @@ static u64 find_root(void) {
     add(&place, own_path);
     add(&place, targets_directory);
     own_path[at] = '/';
-    if (fits(&place) && call(call_access, (u64)place.bytes, 0, 0) == 0)
+    if (fits(&place) && is_there(place.bytes))
       return at;
   }
   add(&message, own_path);
@@ -259,14 +235,7 @@ static const struct launcher_target* choose(struct text* path, u64 root) {
 }
 
 static char* allocate(u64 size) {
-  register long flags __asm__("r10") = 0x22; // private, anonymous
-  register long file __asm__("r8") = -1;
-  register long offset __asm__("r9") = 0;
-  long result;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "0"((long)call_mmap), "D"(0L), "S"(size), "d"(3L), "r"(flags), "r"(file), "r"(offset)
-                   : "rcx", "r11", "memory");
+  const long result = allocate_pages(size);
   if (result < 0 && result > -4096) {
     add(&message, own_path);
     add(&message, ": no memory");
@@ -344,7 +313,7 @@ static char* library_path(u64 root, const struct launcher_target* target, const 
     if (below && !begins_with(entry + root, "/.xaas/")) {
       const u64 size = directory.size;
       add(&directory, entry + root);
-      if (fits(&directory) && !has_separator(directory.bytes) && call(call_access, (u64)directory.bytes, 0, 0) == 0 &&
+      if (fits(&directory) && !has_separator(directory.bytes) && is_there(directory.bytes) &&
           !(begins_with(path.bytes + last, directory.bytes) && path.bytes[last + directory.size] == ':')) {
         add(&path, directory.bytes);
         add(&path, ":");
@@ -394,7 +363,8 @@ __attribute__((used, noreturn)) void xaas_launch(u64* stack) {
       place = variables;
     }
   }
-  find_own_path(count ? arguments[0] : "xaas launcher", (const u64*)(environment + variables + 1));
+  auxiliary = (const u64*)(environment + variables + 1);
+  find_own_path(count ? arguments[0] : "xaas launcher");
   const u64 root = find_root();
   struct text path = {0, sizeof path_bytes, path_bytes};
   const int prints = wanted && equal(wanted, "print");
@@ -417,7 +387,7 @@ __attribute__((used, noreturn)) void xaas_launch(u64* stack) {
     add(&message, path.bytes);
     add(&message, "\n");
     say(1);
-    leave(0);
+    leave_process(0);
   }
   char** variables_of_program = environment;
   char* const entry = library_path(root, target, libraries);
@@ -430,7 +400,7 @@ __attribute__((used, noreturn)) void xaas_launch(u64* stack) {
     variables_of_program[variables] = entry;
     variables_of_program[variables + 1] = 0;
   }
-  const long failed = call(call_execve, (u64)path.bytes, (u64)arguments, (u64)variables_of_program);
+  const long failed = execute(path.bytes, arguments, variables_of_program);
   add(&message, path.bytes);
   add(&message, ": ");
   add(&message, reason_of(failed));
@@ -439,6 +409,7 @@ __attribute__((used, noreturn)) void xaas_launch(u64* stack) {
 }
 
 // The kernel starts here, with the arguments on the stack.
+#ifdef __x86_64__
 __asm__(".globl _start\n"
         "_start:\n"
         "  xor %ebp, %ebp\n"
@@ -446,3 +417,12 @@ __asm__(".globl _start\n"
         "  and $-16, %rsp\n"
         "  call xaas_launch\n"
         "  hlt\n");
+#else
+__asm__(".globl _start\n"
+        "_start:\n"
+        "  mov x29, xzr\n"
+        "  mov x30, xzr\n"
+        "  mov x0, sp\n"
+        "  bl xaas_launch\n"
+        "  brk #1\n");
+#endif

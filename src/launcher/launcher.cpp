@@ -1,16 +1,21 @@
 #include "table.h"
 
 #include <xaas/launcher/launcher.h>
-#include <xaas/target/cpuid.h>
+#include <xaas/target/feature_bits.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 namespace xaas::launcher {
 
-std::string_view program_bytes();    // launcher.c, compiled and linked
-std::string_view forwarding_bytes(); // an empty library; its strings are those of CMakeLists.txt
+// For each architecture: launcher.c, compiled and linked, and an empty library, whose strings are those of
+// CMakeLists.txt.
+std::string_view program_x86_64();
+std::string_view program_aarch64();
+std::string_view forwarding_x86_64();
+std::string_view forwarding_aarch64();
 
 namespace {
 
@@ -24,12 +29,12 @@ template <size_t Size> Result<void> put(char (&field)[Size], const std::string& 
   return {};
 }
 
-Result<void> put_features(launcher_table& table) {
-  const std::span<const target::CpuidBit> bits = target::cpuid_bits();
+Result<void> put_features(launcher_table& table, const std::string& arch) {
+  const std::span<const target::FeatureBit> bits = target::feature_bits(arch);
   if (bits.size() > launcher_most_features)
     return make_error(ErrorKind::failed, "the launcher's table has too little room for CPU features");
-  for (const target::CpuidBit& bit : bits) {
-    cpuid_feature& feature = table.feature[table.features++];
+  for (const target::FeatureBit& bit : bits) {
+    cpu_feature& feature = table.feature[table.features++];
     feature.leaf = bit.leaf;
     feature.subleaf = bit.subleaf;
     feature.word = static_cast<uint32_t>(bit.word);
@@ -40,14 +45,14 @@ Result<void> put_features(launcher_table& table) {
   return {};
 }
 
-Result<void> put_target(launcher_table& table, const Target& target) {
+Result<void> put_target(launcher_table& table, const std::string& arch, const Target& target) {
   XAAS_CHECK(check_name(target.name));
   XAAS_CHECK(check_name(target.directory));
   launcher_target& entry = table.target[table.targets++];
   XAAS_CHECK(put(entry.name, target.name));
   XAAS_CHECK(put(entry.directory, target.directory));
   XAAS_CHECK(put(entry.device, target.device));
-  const std::span<const target::CpuidBit> bits = target::cpuid_bits();
+  const std::span<const target::FeatureBit> bits = target::feature_bits(arch);
   for (size_t i = 0; i < bits.size(); ++i)
     if (std::find(target.features.begin(), target.features.end(), bits[i].name) != target.features.end())
       entry.needs[i / 64] |= uint64_t(1) << (i % 64);
@@ -69,6 +74,18 @@ Result<void> replace(std::string& bytes, char letter, const std::string& text) {
   return {};
 }
 
+struct Code {
+  std::string_view program, forwarding;
+};
+
+std::optional<Code> code_for(const std::string& arch) {
+  if (arch == "x86_64")
+    return Code{program_x86_64(), forwarding_x86_64()};
+  if (arch == "aarch64")
+    return Code{program_aarch64(), forwarding_aarch64()};
+  return std::nullopt;
+}
+
 } // namespace
 
 bool is_target_name(std::string_view name) {
@@ -84,10 +101,9 @@ Result<void> check_name(const std::string& name) {
 }
 
 Result<void> check_arch(const std::string& arch) {
-  return arch == "x86_64"
+  return code_for(arch)
              ? Result<void>()
-             : make_error(ErrorKind::usage,
-                          "file trees for several targets exist for x86_64 only, not for " + arch);
+             : make_error(ErrorKind::usage, "file trees for several targets do not exist for " + arch);
 }
 
 Result<std::string> program(const std::string& arch, const std::vector<Target>& targets,
@@ -99,15 +115,15 @@ Result<std::string> program(const std::string& arch, const std::vector<Target>& 
                                             std::to_string(launcher_most_targets));
   const auto table = std::make_unique<launcher_table>();
   XAAS_CHECK(put(table->mark, LAUNCHER_MARK));
-  XAAS_CHECK(put_features(*table));
+  XAAS_CHECK(put_features(*table, arch));
   for (const Target& target : targets)
-    XAAS_CHECK(put_target(*table, target));
+    XAAS_CHECK(put_target(*table, arch, target));
   std::string joined;
   for (const std::string& directory : libraries)
     joined += directory + '\0';
   XAAS_CHECK(put(table->libraries, joined).in("directories of libraries"));
 
-  std::string bytes(program_bytes());
+  std::string bytes(code_for(arch)->program);
   const size_t place = bytes.find(std::string(LAUNCHER_MARK, sizeof(LAUNCHER_MARK)));
   if (place == std::string::npos || bytes.size() - place < sizeof(*table))
     return make_error(ErrorKind::failed, "the launcher has no table");
@@ -118,7 +134,7 @@ Result<std::string> program(const std::string& arch, const std::vector<Target>& 
 Result<std::string> forwarding_library(const std::string& arch, const std::string& needed,
                                        const std::string& runpath) {
   XAAS_CHECK(check_arch(arch));
-  std::string bytes(forwarding_bytes());
+  std::string bytes(code_for(arch)->forwarding);
   XAAS_CHECK(replace(bytes, 'N', needed));
   XAAS_CHECK(replace(bytes, 'D', runpath));
   return bytes;

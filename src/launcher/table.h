@@ -2,7 +2,7 @@
 #ifndef XAAS_LAUNCHER_TABLE_H
 #define XAAS_LAUNCHER_TABLE_H
 
-#include <xaas/target/cpuid_query.h>
+#include <xaas/target/feature_query.h>
 
 #define LAUNCHER_MARK "xaas launcher 1" /* 15 characters and a zero */
 
@@ -18,7 +18,7 @@ struct launcher_table {
   char mark[16];
   unsigned int features, targets;
   char libraries[2048]; /* directories relative to the root, each with a zero after it; then another zero */
-  struct cpuid_feature feature[launcher_most_features];
+  struct cpu_feature feature[launcher_most_features];
   struct launcher_target target[launcher_most_targets]; /* best first */
 };
 

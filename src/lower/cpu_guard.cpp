@@ -1,6 +1,6 @@
 #include <xaas/lower/cpu_guard.h>
 #include <xaas/lower/lower.h>
-#include <xaas/target/cpuid.h>
+#include <xaas/target/feature_bits.h>
 
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
@@ -16,15 +16,17 @@
 
 namespace xaas::lower {
 
-std::string_view guard_ir(); // guard/guard.c, compiled for plain x86-64
+// guard/guard.c, compiled for the weakest CPU of each architecture.
+std::string_view guard_ir_x86_64();
+std::string_view guard_ir_aarch64();
 
 namespace {
 
-using target::CpuidBit;
+using target::FeatureBit;
 
-std::vector<CpuidBit> needed(const target::Cpu& target) {
-  std::vector<CpuidBit> bits;
-  for (const CpuidBit& bit : target::cpuid_bits())
+std::vector<FeatureBit> needed(const target::Cpu& target) {
+  std::vector<FeatureBit> bits;
+  for (const FeatureBit& bit : target::feature_bits(target.arch))
     if (std::find(target.features.begin(), target.features.end(), bit.name) != target.features.end())
       bits.push_back(bit);
   return bits;
@@ -40,14 +42,14 @@ void define(llvm::Module& module, const char* name, llvm::Constant* value) {
   variable->setName(name);
 }
 
-void define_table(llvm::Module& module, const target::Cpu& target, const std::vector<CpuidBit>& bits) {
+void define_table(llvm::Module& module, const target::Cpu& target, const std::vector<FeatureBit>& bits) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* const word = llvm::Type::getInt32Ty(context);
   llvm::ArrayType* const name_type = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 20);
   llvm::StructType* const entry = llvm::StructType::get(context, {word, word, word, word, word, name_type});
   const auto number = [&](uint32_t value) { return llvm::ConstantInt::get(word, value); };
   std::vector<llvm::Constant*> entries;
-  for (const CpuidBit& bit : bits) {
+  for (const FeatureBit& bit : bits) {
     std::string name = bit.name;
     name.resize(20);
     entries.push_back(llvm::ConstantStruct::get(
@@ -93,27 +95,31 @@ std::string note_assembly(const target::Cpu& target) {
 } // namespace
 
 Result<std::string> cpu_guard(const target::Cpu& target, GuardedFile file) {
-  const std::vector<CpuidBit> bits = target.arch == "x86_64" ? needed(target) : std::vector<CpuidBit>();
+  const bool x86 = target.arch == "x86_64";
+  const std::vector<FeatureBit> bits = needed(target);
   if (bits.empty())
     return std::string();
   llvm::LLVMContext context;
   llvm::SMDiagnostic trouble;
-  const std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(guard_ir(), trouble, context);
+  const std::unique_ptr<llvm::Module> module =
+      llvm::parseAssemblyString(x86 ? guard_ir_x86_64() : guard_ir_aarch64(), trouble, context);
   if (!module)
     return make_error(ErrorKind::failed, "the CPU guard: " + trouble.getMessage().str());
   define_table(*module, target, bits);
   run_first(*module, file);
-  module->appendModuleInlineAsm(note_assembly(target));
+  if (x86)
+    module->appendModuleInlineAsm(note_assembly(target));
 
   Job job;
   llvm::raw_string_ostream stream(job.bitcode);
   llvm::WriteBitcodeToFile(*module, stream);
   job.unit.source = "xaas-cpu-guard";
   job.unit.module = digest_of(job.bitcode);
-  job.unit.machine.cpu = "x86-64"; // fixed: the guard runs on CPUs that lack the target's features
+  // Fixed: the guard runs on CPUs that lack the target's features.
+  job.unit.machine.cpu = x86 ? "x86-64" : "generic";
   job.options.text["triple"] = target::triple(target.arch);
   job.options.codegen["OptimizationLevel"] = 2;
-  XAAS_TRY(job.target, target::cpu_by_name(target.arch, "x86-64"));
+  XAAS_TRY(job.target, target::cpu_by_name(target.arch, target::isa_levels(target.arch).front()));
   XAAS_TRY(Object object, lower(job));
   return std::move(object.bytes);
 }

@@ -15,7 +15,8 @@ namespace {
 constexpr uint64_t entry_limit = uint64_t(1) << 22;
 
 Result<std::string> normalized(const std::string& name, const std::string& what) {
-  if (!name.empty() && name.front() == '/')
+  const bool is_root = name.find_first_not_of('/') == std::string::npos; // as umoci names it
+  if (name.starts_with('/') && !is_root)
     return damaged(what + " '" + name + "' is absolute");
   std::vector<std::string> parts;
   for (const std::string& part : split(name, '/')) {

@@ -19,23 +19,7 @@ top=$work/roots/apptainer here=$work/apptainer/$program
 mkdir -p "$here"
 once "$here/xaas.tar.gz" "$root/tools/make-archive.sh" "$build" >"$here/archive.log" 2>&1 || die "no archive: $here/archive.log"
 
-# In the root, as an ordinary user with a home there. Apptainer needs a root that is a mount point.
-inside() { # COMMAND...
-  unshare --mount --propagation private bash -euo pipefail -c '
-    top=$1
-    shift
-    mount --bind "$top" "$top"
-    mount -t proc proc "$top/proc"
-    mount --rbind /sys "$top/sys"
-    mount --rbind /dev "$top/dev"
-    cp /etc/hosts "$top/etc/hosts"
-    cd "$top"
-    mkdir -p mnt/old
-    pivot_root . mnt/old
-    umount -l /mnt/old
-    cd /
-    exec setpriv --reuid=65534 --regid=65534 --clear-groups env -i HOME=/bench/home USER=nobody PATH=/usr/bin:/bin "$@"' - "$top" "$@"
-}
+inside() { in_root "$top" "$@"; } # COMMAND...
 
 rm -rf "$top/bench"
 mkdir -p "$top/bench/home" "$top/bench/e2e"

@@ -120,7 +120,7 @@ debian_source() { # PACKAGE DIRECTORY: its patched sources; for `once`
 debian_root() { # SUITE PACKAGES ROOT
   local sources=() options=(--aptopt="$3.acquire")
   apt-config dump --format '%f "%v";%n' Acquire | grep -E '^Acquire::(https?|Check-|ForceIP|Retries)' | grep -v ' "";$' >"$3.acquire" || true
-  if [ "$1" = sid ]; then # this machine's sources are of another suite
+  if ! grep -qx "VERSION_CODENAME=$1" /etc/os-release; then # this machine's sources are of another suite
     mapfile -t sources < <(grep -rhoE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null | tr -d ' ' | head -n 1)
     options+=(--aptopt='Acquire::Check-Valid-Until "false"')
   else
@@ -129,6 +129,24 @@ debian_root() { # SUITE PACKAGES ROOT
   [ ${#sources[@]} -gt 0 ] || die "no package source of Debian"
   mmdebstrap --quiet --variant=minbase --skip=output/dev "${options[@]}" --include="$2" "$1" "$3" "${sources[@]}"
   rm "$3.acquire"
+}
+
+# In a root, as an ordinary user with the home /bench/home there. Apptainer needs a root that is a mount point.
+in_root() { # ROOT COMMAND...
+  unshare --mount --propagation private bash -euo pipefail -c '
+    top=$1
+    shift
+    mount --bind "$top" "$top"
+    mount -t proc proc "$top/proc"
+    mount --rbind /sys "$top/sys"
+    mount --rbind /dev "$top/dev"
+    cp /etc/hosts "$top/etc/hosts"
+    cd "$top"
+    mkdir -p mnt/old
+    pivot_root . mnt/old
+    umount -l /mnt/old
+    cd /
+    exec setpriv --reuid=65534 --regid=65534 --clear-groups env -i HOME=/bench/home USER=nobody PATH=/usr/bin:/bin "$@"' - "$@"
 }
 
 # Arguments for a native build, from a spec; its comments are whole lines.

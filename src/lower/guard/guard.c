@@ -1,24 +1,18 @@
 // The first code of a deployed program or library: checks that the CPU has the features that the file was
 // lowered for. Without it, the program would end with SIGILL somewhere.
 //
-// It runs on CPUs that lack these features, so it is compiled for plain x86-64. It uses no library (a static
-// program may have none) and makes its system calls itself. Source: psABI of x86-64, appendix A.2 (system
-// calls).
-#include <xaas/target/cpuid_query.h>
+// It runs on CPUs that lack these features, so it is compiled for the weakest CPU of its architecture. It uses no
+// library (a static program may have none) and makes its system calls itself.
+#include <xaas/target/feature_query.h>
+#include <xaas/target/system_calls.h>
 
 typedef unsigned int u32;
 typedef unsigned long u64;
 
 // As cpu_guard.cpp writes them.
-extern const struct cpuid_feature xaas_features[] __attribute__((visibility("hidden")));
+extern const struct cpu_feature xaas_features[] __attribute__((visibility("hidden")));
 extern const u32 xaas_feature_count __attribute__((visibility("hidden")));
 extern const char xaas_target[] __attribute__((visibility("hidden"))); // the CPU's name
-
-static u64 call(u64 number, u64 a, u64 b, u64 c) {
-  u64 result;
-  __asm__ volatile("syscall" : "=a"(result) : "0"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
-  return result;
-}
 
 // Written in one piece, because the ranks of a parallel program print at the same time.
 struct line {
@@ -31,23 +25,16 @@ static void add(struct line* line, const char* text) {
     line->text[line->size++] = *text++;
 }
 
-static void check(const char* program) {
+// `auxiliary`: see start_asking().
+static void check(const char* program, const u64* auxiliary) {
   struct line line;
   line.size = 0;
-  const u32 state = enabled_state();
-  u32 words[4] = {0, 0, 0, 0}, leaf = 0xffffffff, subleaf = 0, missing = 0;
+  u32 missing = 0;
+  struct cpu_answers answers;
+  start_asking(&answers, auxiliary);
   for (u32 i = 0; i < xaas_feature_count; ++i) {
-    const struct cpuid_feature* feature = &xaas_features[i];
-    if (feature->leaf != leaf || feature->subleaf != subleaf) {
-      leaf = feature->leaf;
-      subleaf = feature->subleaf;
-      ask(leaf & 0x80000000, 0, words); // how many leaves there are
-      if (words[0] < leaf)
-        words[0] = words[1] = words[2] = words[3] = 0;
-      else
-        ask(leaf, subleaf, words);
-    }
-    if ((words[feature->word] >> feature->bit & 1) && (state & feature->state) == feature->state)
+    const struct cpu_feature* feature = &xaas_features[i];
+    if (has_feature(&answers, feature))
       continue;
     if (missing++ == 0) {
       if (program) {
@@ -65,16 +52,32 @@ static void check(const char* program) {
   add(&line, "; it was deployed for ");
   add(&line, xaas_target);
   add(&line, "\nhint: deploy it for this machine with `xaas deploy`\n");
-  call(1, 2, (u64)line.text, line.size); // write
-  call(231, 126, 0, 0);                  // exit_group
+  write_file(2, line.text, line.size);
+  leave_process(126);
 }
 
-// Entries of DT_PREINIT_ARRAY get the program's arguments.
-__attribute__((visibility("hidden"))) void xaas_guard_program(int count, char** arguments) {
-  check(count > 0 && arguments ? arguments[0] : 0);
+// Entries of DT_PREINIT_ARRAY get the program's arguments and environment, behind which the kernel puts the auxiliary
+// vector.
+__attribute__((visibility("hidden"))) void xaas_guard_program(int count, char** arguments, char** environment) {
+  while (*environment)
+    ++environment;
+  check(count > 0 && arguments ? arguments[0] : 0, (const u64*)(environment + 1));
 }
 
-// Not every C library gives them to those of DT_INIT_ARRAY.
+// Not every C library gives them to those of DT_INIT_ARRAY. Without /proc, AArch64 has nobody to ask, and the
+// program that loads the library has a guard of its own.
 __attribute__((visibility("hidden"))) void xaas_guard_library(void) {
-  check(0);
+#ifdef __x86_64__
+  check(0, 0);
+#else
+  u64 auxiliary[128];
+  const long file = open_to_read("/proc/self/auxv");
+  const long size = file < 0 ? file : read_file(file, auxiliary, sizeof auxiliary - 2 * sizeof *auxiliary);
+  if (file >= 0)
+    close_file(file);
+  if (size <= 0)
+    return;
+  auxiliary[size / sizeof *auxiliary] = 0;
+  check(0, auxiliary);
+#endif
 }

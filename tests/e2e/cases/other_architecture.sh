@@ -97,6 +97,34 @@ expect_equal "cortex-a72 there" "$(run cortex-a72 cortex-a72)" "4500.0 499498 1 
 "$XAAS" deploy oci:app:ir -o rootfs:lto --cpu neoverse-v1 --lto -q >/dev/null
 expect_equal "with LTO" "$(run lto max)" "4500.0 499498 1 caught"
 
+# On a lesser CPU it reports the missing features instead of SIGILL; so does a library that another program loads.
+refuses() { # FEATURE PROGRAM...: of the guard
+  local code=0
+  "${@:2}" >out 2>err || code=$?
+  expect_equal "exit code" $code 126
+  grep -qE "this CPU lacks .*\b$1\b.*; it was deployed for neoverse-v1" err || fail "no word about $1: $(cat err)"
+  [ ! -s out ] || fail "it went on: $(cat out)"
+}
+refuses "lse, .*, sve" qemu-aarch64 -cpu cortex-a72 -L neoverse-v1 -E LD_LIBRARY_PATH=/usr/local/lib neoverse-v1/usr/local/bin/vectors
+refuses sve qemu-aarch64 -cpu cortex-a72 -L cortex-a72 -E LD_LIBRARY_PATH="$PWD/neoverse-v1/usr/local/lib" cortex-a72/usr/local/bin/vectors
+
+# One tree for several targets, whose programs ask the CPU.
+"$XAAS" deploy oci:app:ir -o rootfs:tree --cpu cortex-a72,a64fx,neoverse-v2 -q >/dev/null
+program=tree/usr/local/bin/vectors
+chosen() { qemu-aarch64 -cpu "$1" -E XAAS_TARGET="${2:-print}" -L tree $program 2>&1 || true; }
+expect_equal "on Neoverse N1" "$(chosen neoverse-n1)" "cortex-a72 $PWD/tree/.xaas/targets/cortex-a72/usr/local/bin/vectors"
+expect_equal "on A64FX" "$(chosen a64fx)" "a64fx $PWD/tree/.xaas/targets/a64fx/usr/local/bin/vectors"
+expect_equal "on a CPU with everything" "$(chosen max | cut -d' ' -f1)" neoverse-v2
+"$XAAS" deploy oci:app:ir -o rootfs:new --cpu neoverse-v1,neoverse-v2 -q >/dev/null
+code=0
+qemu-aarch64 -cpu cortex-a57 -L new new/usr/local/bin/vectors >out 2>err || code=$?
+expect_equal "exit code on a CPU that no target fits" $code 126
+grep -q 'no target has this program for this CPU: neoverse-v2 needs .* and others; neoverse-v1 needs ' err || fail "no word about the targets: $(cat err)"
+# The launcher hands over to the kernel, which may not know how to start a program for AArch64.
+started=$(chosen neoverse-n1 cortex-a72)
+[[ $started = "4500.0 499498 1 caught" || $started = *cortex-a72/usr/local/bin/vectors": the kernel does not know its format" ]] ||
+  fail "the launcher starts something else: $started"
+
 # The same from modules as the front end made them.
 "$XAAS" build src --arch aarch64 --ir raw -o oci:app:raw -q
 for cpu in cortex-a72 neoverse-v1; do

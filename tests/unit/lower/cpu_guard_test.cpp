@@ -19,6 +19,15 @@ TEST(CpuGuard, NamesTheTargetAndItsFeatures) {
     EXPECT_THAT(*guard, Not(HasSubstr(text)));
 }
 
+TEST(CpuGuard, OfAArch64) {
+  const auto guard = cpu_guard(*target::cpu_by_name("aarch64", "neoverse-v1"), GuardedFile::program);
+  ASSERT_TRUE(guard) << guard.error().message;
+  for (const char* text : {"sve", "dotprod", "neoverse-v1", ".preinit_array", ".note.gnu.property"})
+    EXPECT_THAT(*guard, HasSubstr(text));
+  for (const char* text : {"sve2", ".note.xaas.isa", "memset"})
+    EXPECT_THAT(*guard, Not(HasSubstr(text)));
+}
+
 TEST(CpuGuard, OfALibraryRunsFirst) {
   const auto guard = cpu_guard(*target::cpu_by_name("x86_64", "haswell"), GuardedFile::library);
   ASSERT_TRUE(guard) << guard.error().message;
@@ -28,7 +37,7 @@ TEST(CpuGuard, OfALibraryRunsFirst) {
 
 TEST(CpuGuard, NothingToGuardOnTheLeastCpu) {
   EXPECT_EQ(*cpu_guard(*target::cpu_by_name("x86_64", "x86-64"), GuardedFile::program), "");
-  EXPECT_EQ(*cpu_guard(*target::cpu_by_name("aarch64", "neoverse-v2"), GuardedFile::program), "");
+  EXPECT_EQ(*cpu_guard(*target::cpu_by_name("aarch64", "armv8-a"), GuardedFile::program), "");
 }
 
 // It needs no other symbol, and keeps the control-flow protection of the other inputs.

@@ -311,6 +311,7 @@ TEST(Layer, PathsAndLinksThatLeaveTheRootAreRefused) {
     EXPECT_EQ(refusal({member}), ErrorKind::integrity) << member.name;
   EXPECT_TRUE(
       entries_of(raw_tar({{"a/l", '2', "", "../b/c"}, {"m", '2', "", "/usr"}}), media_type::layer_tar));
+  EXPECT_TRUE(entries_of(raw_tar({{"/", '5'}}), media_type::layer_tar));
 }
 
 TEST(Layer, ALyingSizeIsRefused) {

@@ -1,4 +1,4 @@
-#include <xaas/target/cpuid.h>
+#include <xaas/target/feature_bits.h>
 
 #include <array>
 
@@ -9,7 +9,7 @@ namespace {
 // XCR0: SSE and AVX; also opmask and both halves of ZMM; the registers of APX.
 constexpr uint32_t avx = 0x6, avx512 = 0xe6, apx = 1 << 19;
 
-constexpr auto bits = std::to_array<CpuidBit>({
+constexpr auto of_x86_64 = std::to_array<FeatureBit>({
     {1, 0, CpuidWord::ecx, 0, 0, "sse3"},
     {1, 0, CpuidWord::ecx, 1, 0, "pclmul"},
     {1, 0, CpuidWord::ecx, 9, 0, "ssse3"},
@@ -55,10 +55,34 @@ constexpr auto bits = std::to_array<CpuidBit>({
     {0x80000001, 0, CpuidWord::ecx, 21, 0, "tbm"},
 });
 
+// Linux, include/uapi/linux/auxvec.h.
+constexpr uint32_t hwcap = 16, hwcap2 = 26;
+
+constexpr FeatureBit in(uint32_t type, uint32_t bit, const char* name) {
+  return {type, 0, CpuidWord::eax, bit, 0, name};
+}
+
+// Left out although code generation may use them: hints, which older CPUs ignore (bti, pauth), and memory
+// tagging, which only `-fsanitize` asks for.
+constexpr auto of_aarch64 = std::to_array<FeatureBit>({
+    in(hwcap, 7, "crc"),      in(hwcap, 8, "lse"),        in(hwcap, 10, "fullfp16"),
+    in(hwcap, 12, "rdm"),     in(hwcap, 13, "jsconv"),    in(hwcap, 14, "complxnum"),
+    in(hwcap, 15, "rcpc"),    in(hwcap, 20, "dotprod"),   in(hwcap, 22, "sve"),
+    in(hwcap, 23, "fp16fml"), in(hwcap, 25, "lse2"),      in(hwcap, 26, "rcpc-immo"),
+    in(hwcap, 27, "flagm"),   in(hwcap2, 1, "sve2"),      in(hwcap2, 7, "altnzcv"),
+    in(hwcap2, 8, "fptoint"), in(hwcap2, 10, "f32mm"),    in(hwcap2, 11, "f64mm"),
+    in(hwcap2, 13, "i8mm"),   in(hwcap2, 14, "bf16"),     in(hwcap2, 23, "sme"),
+    in(hwcap2, 34, "cssc"),   in(hwcap2, 36, "sve2p1"),   in(hwcap2, 37, "sme2"),
+    in(hwcap2, 43, "mops"),   in(hwcap2, 44, "hbc"),      in(hwcap2, 46, "rcpc3"),
+    in(hwcap2, 47, "lse128"), in(hwcap2, 50, "faminmax"),
+});
+
 } // namespace
 
-std::span<const CpuidBit> cpuid_bits() {
-  return bits;
+std::span<const FeatureBit> feature_bits(const std::string& arch) {
+  if (arch == "x86_64")
+    return of_x86_64;
+  return arch == "aarch64" ? std::span<const FeatureBit>(of_aarch64) : std::span<const FeatureBit>();
 }
 
 } // namespace xaas::target
