@@ -89,4 +89,12 @@ std::string nearest(const std::string& word, const std::vector<std::string>& can
   return best;
 }
 
+std::map<std::string, std::string> variables_of(const std::vector<std::string>& list) {
+  std::map<std::string, std::string> variables;
+  for (const std::string& entry : list)
+    if (const size_t equals = entry.find('='); equals != std::string::npos && equals > 0)
+      variables[entry.substr(0, equals)] = entry.substr(equals + 1);
+  return variables;
+}
+
 } // namespace xaas

@@ -25,17 +25,21 @@ image::Base describe(const ImageLayers& layers) {
   base.config.labels = config.labels;
   std::erase_if(base.config.labels, [](const auto& label) { return describes_image(label.first); });
   base.config.others = config.others;
+  base.config.others.erase("OnBuild"); // it has happened
   return base;
 }
 
 Result<OpenedBase> open(const std::string& reference, const std::string& arch, const fs::path& tree,
-                        const registry::Access& access, Progress& progress) {
+                        const std::map<std::string, std::string>& environment, const registry::Access& access,
+                        Progress& progress) {
   XAAS_TRY(ImageLayers layers, layers_of_image(reference, arch, access));
   if (const std::string kind = image::kind_of(*layers.image); kind == "ir" || kind == "source")
     return make_error(ErrorKind::usage,
                       reference + ": " + (kind == "ir" ? "an IR" : "a source") +
                           " image cannot be the base of an application",
                       "a deployed image can");
+  if (layers.layers.empty())
+    return make_error(ErrorKind::usage, reference + ": has no layers", "the base `scratch` has none either");
   if (layers.layers.size() > most_layers)
     return make_error(ErrorKind::usage,
                       reference + ": has " + std::to_string(layers.layers.size()) +
@@ -48,7 +52,8 @@ Result<OpenedBase> open(const std::string& reference, const std::string& arch, c
   XAAS_TRY(const oci::Layers opened, oci::open_layers(*layers.image, progress));
   OpenedBase base;
   XAAS_CHECK(oci::unpack(opened, tree).in(reference));
-  XAAS_TRY(base.image, image::BaseImage::read(describe(layers), opened, tree, arch).in(reference));
+  XAAS_TRY(base.image,
+           image::BaseImage::read(describe(layers), opened, tree, arch, environment).in(reference));
   progress.finish();
   base.layers = std::move(layers.layers);
   base.name = std::move(layers.name);
@@ -58,8 +63,9 @@ Result<OpenedBase> open(const std::string& reference, const std::string& arch, c
 } // namespace
 
 Result<OpenedBase> open_base(const std::string& reference, const std::string& arch, const fs::path& tree,
+                             const std::map<std::string, std::string>& environment,
                              const registry::Access& access, Progress& progress) {
-  return open(reference, arch, tree, access, progress).in("base image");
+  return open(reference, arch, tree, environment, access, progress).in("base image");
 }
 
 } // namespace xaas::build

@@ -18,10 +18,12 @@ struct OpenedBase {
   std::string name;                  // ImageLayers::name
 };
 
-// Reads the image and unpacks it into the directory `tree`, which must exist as long as the object. Errors:
-// those of layers_of_image(); usage for an IR or source image, and for an image with so many layers that
-// those of an application would be too many; integrity for damaged layers.
+// Reads the image and unpacks it into the directory `tree`, which must exist as long as the object.
+// `environment`: of the application. Errors: those of layers_of_image(); usage for an IR or source image, and
+// for an image with so many layers that those of an application would be too many; integrity for damaged
+// layers.
 Result<OpenedBase> open_base(const std::string& reference, const std::string& arch, const fs::path& tree,
+                             const std::map<std::string, std::string>& environment,
                              const registry::Access& access, Progress& progress);
 
 } // namespace xaas::build

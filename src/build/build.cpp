@@ -152,7 +152,8 @@ private:
     const std::string& base = request_.application.image.base;
     if (base == image::no_base)
       return {};
-    XAAS_TRY(base_, build::open_base(base, request_.arch, work_ / "base", request_.access, progress_));
+    XAAS_TRY(base_, build::open_base(base, request_.arch, work_ / "base", request_.application.image.env,
+                                     request_.access, progress_));
     maker_.set_base(*base_->image);
     bundle_.image.base = base_->name;
     return {};

@@ -187,7 +187,8 @@ Result<void> BundleMaker::add_native(const image::BundleConfiguration& configura
   return {};
 }
 
-// What the files need that the build made, which are those that deploying makes but for the machine code.
+// Adds what the build's own outputs need. Deploying makes the same files with other machine code. The record
+// of a link does not name what it found through a linker script, such as the C library.
 Result<void> BundleMaker::add_needs(const std::map<std::string, std::string>& built,
                                     ClosureInput& input) const {
   for (Linked& linked : input.linked) {
@@ -199,6 +200,10 @@ Result<void> BundleMaker::add_needs(const std::map<std::string, std::string>& bu
       continue;
     XAAS_TRY(loader::Dynamic dynamic, loader::read_dynamic(content).in(linked.path));
     XAAS_TRY(loader::Symbols symbols, loader::read_symbols(content).in(linked.path));
+    for (std::string& name : dynamic.needed)
+      if (std::find(linked.dynamic.needed.begin(), linked.dynamic.needed.end(), name) ==
+          linked.dynamic.needed.end())
+        linked.dynamic.needed.push_back(std::move(name));
     linked.dynamic.needed_versions = std::move(dynamic.needed_versions);
     linked.symbols = std::move(symbols.needed);
   }
@@ -256,7 +261,7 @@ Result<void> BundleMaker::add(const session::Session& session, image::BundleConf
     XAAS_CHECK(base_->place(configuration.installed));
     base_->note_files(configuration.installed);
     for (const std::string& path : paths)
-      if (const Result<std::string> placed = base_->place(path))
+      if (const Result<std::string> placed = base_->place(path)) // else it is a directory of the base
         built.emplace("/" + *placed, destination / path);
   }
   ClosureInput input;
@@ -270,6 +275,7 @@ Result<void> BundleMaker::add(const session::Session& session, image::BundleConf
     XAAS_CHECK(add_needs(built, input));
   XAAS_TRY(Closure closure, gather_closure(input, content_));
   configuration.runtime = std::move(closure.files);
+  configuration.base_libraries = std::move(closure.base_libraries);
   for (const auto& [file, path] : closure.places)
     note_place(file, path);
   loaders_.insert(closure.loaders.begin(), closure.loaders.end());

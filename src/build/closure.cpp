@@ -82,9 +82,12 @@ private:
     return is_cross_build() && fs::exists(beside, code) ? beside : interpreter;
   }
 
-  // Where the psABI of the architecture puts the loader.
-  fs::path usual_loader() const {
-    return input_.arch == "x86_64" ? "/lib64/ld-linux-x86-64.so.2" : "/lib/ld-linux-" + input_.arch + ".so.1";
+  // The loader that comes along with the C library.
+  Result<std::string> loader_bytes() const {
+    const fs::path loader =
+        place_of(interpreters_.empty() ? loader::loader_path(input_.arch) : *interpreters_.begin());
+    std::error_code code;
+    return fs::exists(loader, code) ? read_file(loader) : Result<std::string>(std::string());
   }
 
   // The application's own files find each other by name, wherever they are.
@@ -199,13 +202,20 @@ private:
         XAAS_TRY(const loader::Symbols symbols, loader_.symbols(*start));
         files.push_back({start->path, &start->dynamic, symbols.needed});
       }
-    std::map<std::string, image::ClosureLibrary> closure;
-    for (const auto& [name, chosen] : chosen_) {
-      XAAS_TRY(loader::Symbols symbols, loader_.symbols(*chosen.library));
-      closure[name] = {chosen.library, std::move(symbols)};
-    }
+    image::MachineLibraries closure;
+    for (const auto& [name, chosen] : chosen_)
+      closure.by_name[name] = chosen.library;
+    XAAS_TRY(const std::string loader, loader_bytes());
+    closure.loader_directories = loader::default_directories_of(loader, input_.arch);
+    closure.symbols = [this](const Library& library) { return loader_.symbols(library); };
     XAAS_TRY(choice_, image::choose_libraries(*input_.base, files, interpreters_, closure, aliases_));
     std::erase_if(chosen_, [&](const auto& each) { return !choice_->brought.contains(each.first); });
+    closure_.base_libraries.assign(choice_->taken.begin(), choice_->taken.end());
+    // The spec can name parts of the C library. Those of another one do not fit.
+    if (choice_->c_library)
+      std::erase_if(files_, [](const auto& file) {
+        return loader::is_of_c_library(fs::path(file.first).filename().string());
+      });
     return {};
   }
 
@@ -267,7 +277,7 @@ private:
       XAAS_CHECK(add_file(place_of(interpreter), interpreter));
     // Libraries without a program name no path for the loader, but the C library needs it all the same.
     if (interpreters_.empty() && !libc_loader_.empty())
-      XAAS_CHECK(add_file(libc_loader_, usual_loader()));
+      XAAS_CHECK(add_file(libc_loader_, loader::loader_path(input_.arch)));
     return {};
   }
 

@@ -34,18 +34,18 @@ struct ClosureInput {
 };
 
 struct Closure {
-  std::vector<link::InstalledFile> files; // sorted by path; contents are in the store
-  std::set<std::string> loaders;          // libraries that import dlopen
+  std::vector<link::InstalledFile> files;  // sorted by path; contents are in the store
+  std::vector<std::string> base_libraries; // names of those that are taken from the base image; sorted
+  std::set<std::string> loaders;           // libraries that import dlopen
   std::map<Digest, fs::path> places; // the paths of the contents on this machine; never written into an image
 };
 
 // What the loader would load on this machine (xaas/loader), determined from the ELF files. No program is run,
 // because the answer would depend on this machine's glibc-hwcaps. Libraries that the loader does not find are
-// also looked for in the directories of the libraries that links read. Errors (failed): a library that is not
-// found, with the file that needs it; two libraries with the same name, neither of which can replace the
-// other, because the image has one directory
-// for all; with a base image, those of choose_libraries() and of BaseImage::place(). Libraries that the base
-// has are left out (base_libraries.h).
+// also looked for in the directories of the libraries that links read. Libraries that a base image has are
+// left out (xaas/image/base_libraries.h). Errors (failed): a library that is not found, with the file that
+// needs it; two libraries with the same name, neither of which can replace the other, because the image has
+// one directory for all; with a base image, those of choose_libraries() and BaseImage::place().
 Result<Closure> gather_closure(const ClosureInput& input, const store::ContentStore& content);
 
 } // namespace xaas::build

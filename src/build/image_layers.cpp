@@ -16,24 +16,17 @@ Result<ImageLayers> layers_of_image(const std::string& text, const std::string& 
     return make_error(ErrorKind::unsatisfied, text + ": is for " + image.config().architecture + ", not " +
                                                   target::oci_architecture(arch));
   for (size_t i = 0; i < image.manifest().layers.size(); ++i) {
-    oci::NewLayer layer;
-    layer.descriptor = image.manifest().layers[i];
-    if (layer.descriptor.media_type == oci::media_type::docker_layer_gzip)
-      layer.descriptor.media_type = oci::media_type::layer_gzip; // the content is the same
-    layer.diff_id = image.config().diff_ids[i];
-    layer.origin = reference;
-    layer.created_by = i < image.config().history.size() ? image.config().history[i] : "base";
-    layer.open = [image = result.image, i] { return image->open_blob(image->manifest().layers[i]); };
+    oci::NewLayer layer = oci::layer_of(image, i);
+    layer.open = [image = result.image, open = std::move(layer.open)] { return open(); }; // keeps the image
     result.layers.push_back(std::move(layer));
   }
   result.name = image.digest().to_string();
-  result.annotations = {{image::annotation::base_digest, result.name}};
   if (reference.transport == oci::Transport::registry) {
     const std::string repository = reference.host + "/" + reference.repository;
     result.reference = repository + (reference.tag.empty() ? "" : ":" + reference.tag);
-    result.annotations[image::annotation::base_name] = result.reference;
     result.name = "docker://" + repository + "@" + result.name;
   }
+  result.annotations = image::base_annotations({.digest = image.digest(), .reference = result.reference});
   return result;
 }
 

@@ -16,7 +16,7 @@ struct ImageLayers {
   std::shared_ptr<const oci::Image> image;
   std::vector<oci::NewLayer> layers; // byte for byte; can be opened several times
   std::string reference;             // HOST/NAME[:TAG]; empty: not in a registry
-  // HOST/NAME@DIGEST in a registry, else the digest: it does not depend on where the image was.
+  // docker://HOST/NAME@DIGEST in a registry, else the digest: it does not depend on where the image was.
   std::string name;
   std::map<std::string, std::string> annotations; // about the image, for one that gets the layers
 };

@@ -34,8 +34,8 @@ Result<Report> build_source_image(const Request& request, Progress& progress) {
   bundle.source_build->application.toolchain = part.toolchain;
   std::vector<oci::NewLayer> base_layers;
   if (own.application.image.base != image::no_base) {
-    XAAS_TRY(OpenedBase base,
-             open_base(own.application.image.base, own.arch, work.path() / "base", own.access, progress));
+    XAAS_TRY(OpenedBase base, open_base(own.application.image.base, own.arch, work.path() / "base",
+                                        own.application.image.env, own.access, progress));
     bundle.base = base.image->description();
     bundle.image.base = base.name;
     base_layers = std::move(base.layers);

@@ -19,9 +19,7 @@ Result<ToolchainLayers> layers_of_base(const std::string& name, const std::strin
                                        const registry::Access& access) {
   XAAS_TRY(ImageLayers layers, layers_of_image(name, arch, access));
   ToolchainLayers result;
-  for (const std::string& variable : layers.image->config().env)
-    if (variable.starts_with("PATH="))
-      result.path = variable.substr(5);
+  result.path = variables_of(layers.image->config().env)["PATH"];
   result.layers = std::move(layers.layers);
   result.base = std::move(layers.name);
   result.annotations = std::move(layers.annotations);

@@ -36,13 +36,6 @@ struct Recorded {
   std::map<std::string, CodeOrigin> files;
 };
 
-std::string arch_of(const std::string& oci_architecture) {
-  for (const char* arch : {"x86_64", "aarch64"})
-    if (target::oci_architecture(arch) == oci_architecture)
-      return arch;
-  return oci_architecture;
-}
-
 Result<Recorded> recorded_by(const oci::Image& image) {
   if (image::kind_of(image) != "deployed")
     return make_error(ErrorKind::usage, "not a deployed image", "`xaas deploy` makes one of an IR image");
@@ -52,7 +45,8 @@ Result<Recorded> recorded_by(const oci::Image& image) {
     return found == annotations.end() ? std::string() : found->second;
   };
   Recorded recorded;
-  recorded.cpu.arch = arch_of(image.config().architecture);
+  const std::string& architecture = image.config().architecture;
+  recorded.cpu.arch = target::arch_of_oci(architecture).value_or(architecture);
   recorded.cpu.name = annotation("dev.xaas.cpu");
   if (target::isa_levels(recorded.cpu.arch).empty())
     return make_error(ErrorKind::usage, "architecture " + image.config().architecture + " is not known");
@@ -181,7 +175,7 @@ public:
     const ReadLibrary read = [&](const std::string& path) { return read_library(tree, path); };
     for (const auto& [path, file] : tree.programs()) {
       progress.advance();
-      if (tree.is_of_base(path))
+      if (tree.is_of_base(path) && !recorded_.files.count(path))
         continue; // unless the application loads it
       XAAS_TRY(std::optional<loader::Library> library, read(path));
       if (library)
@@ -218,10 +212,8 @@ private:
 
   // The features that the guard of deployed programs checks before they start.
   void check_guarded_features() {
-    std::vector<std::string> required;
-    for (const target::FeatureBit& bit : target::feature_bits(recorded_.cpu.arch))
-      if (std::binary_search(recorded_.cpu.features.begin(), recorded_.cpu.features.end(), bit.name))
-        required.emplace_back(bit.name);
+    const std::vector<std::string> required =
+        target::guarded_features(recorded_.cpu.arch, recorded_.cpu.features);
     for (const std::string& feature : target::missing_features(required, on_.features)) {
       reported_.insert(feature);
       problem(Problem::Kind::feature, "",

@@ -91,7 +91,7 @@ bool is_library_of(const Files& files, const std::set<std::string>& loaded, cons
 loader::Settings loader_settings(const Tree& tree, const std::string& arch,
                                  std::vector<std::string> library_path, std::vector<std::string> hwcaps) {
   loader::Settings settings{arch, std::move(library_path), {}, std::move(hwcaps), {}};
-  settings.directories.defaults = loader::default_directories(arch);
+  settings.directories.defaults = loader::default_directories_of(tree.loader(arch), arch);
   settings.directories.cache = loader::parse_cache(tree.loader_cache(), arch);
   settings.directories.lib = "lib/" + arch + "-linux-gnu";
   return settings;

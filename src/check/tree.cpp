@@ -4,6 +4,8 @@
 #include <xaas/base/text.h>
 #include <xaas/image/application_image.h>
 #include <xaas/link/note.h>
+#include <xaas/loader/c_library.h>
+#include <xaas/loader/directories.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +15,7 @@ namespace xaas::check {
 
 namespace {
 
+constexpr const char* cache_path = "/etc/ld.so.cache";
 constexpr size_t script_line = 256; // BINPRM_BUF_SIZE: Linux reads no more of the first line
 
 bool is_program(std::string_view content) {
@@ -27,6 +30,8 @@ Result<void> Tree::add(oci::LayerEntry& entry, oci::LayerContent& content) {
     programs_.erase(gone);
     scripts_.erase(gone);
     others_.erase(gone);
+    if (gone == cache_path)
+      loader_cache_.clear();
   });
   if (path.empty())
     return {};
@@ -48,10 +53,11 @@ bool Tree::is_of_base(const std::string& path) const {
 
 Result<void> Tree::add_file(const std::string& path, oci::LayerContent& content) {
   XAAS_TRY(std::string_view piece, content.next());
-  if (path == "/etc/ld.so.cache") {
-    constexpr size_t longest = size_t(16) << 20;
-    for (loader_cache_.clear(); !piece.empty() && loader_cache_.size() < longest;) {
+  if (path == cache_path) {
+    for (loader_cache_.clear(); !piece.empty();) {
       loader_cache_ += piece;
+      if (loader_cache_.size() > loader::largest_cache)
+        return make_error(ErrorKind::integrity, path + ": is larger than any cache of a loader");
       XAAS_TRY(piece, content.next());
     }
     return {};
@@ -93,6 +99,12 @@ Result<Tree> Tree::read(const oci::Image& image) {
                    .in("layer " + layers[i].digest.to_string()));
   }
   return tree;
+}
+
+std::string Tree::loader(const std::string& arch) const {
+  const auto found = programs_.find(resolve(loader::loader_path(arch)));
+  const Result<std::string> bytes = found == programs_.end() ? std::string() : read_file(found->second);
+  return bytes ? *bytes : std::string();
 }
 
 std::string Tree::interpreter(const std::string& path) const {

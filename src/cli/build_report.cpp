@@ -65,7 +65,7 @@ std::string base_text(const build::BaseReport& base) {
   std::string text = "base image " + base.name + "\n";
   text += "  libraries from it: " + (base.libraries.empty() ? "none" : join(base.libraries, " ")) + "\n";
   if (!base.replaced.empty())
-    text += "  replaced, because the programs need what these lack: " + join(base.replaced, " ") + "\n";
+    text += "  replaced by those of the build machine: " + join(base.replaced, " ") + "\n";
   return text;
 }
 

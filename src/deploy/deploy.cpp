@@ -380,7 +380,7 @@ Result<void> produce_from_source(const Request& request, const image::Applicatio
   report.flags = built.compilers.flags;
   report.seconds.build = built.times.configure.wall + built.times.build.wall + built.times.install.wall;
   report.seconds.fetch = since(start) - report.seconds.build;
-  report.host = host_choices(source.bundle(), &built.closure.files, request.system, request.library_path);
+  report.host = host_choices(source.bundle(), &built.configuration, request.system, request.library_path);
   add_warnings(source.bundle(), built.configuration, {}, report);
   return finish(request, plan, report, progress, source, std::move(built));
 }
@@ -436,8 +436,7 @@ Result<Report> deploy(const Request& request, Progress& progress) {
       image::find_ir(source.bundle(), report.selection.configuration);
   report.from_source = !ir;
   XAAS_CHECK(check_form(request, report).in(what));
-  report.host =
-      host_choices(source.bundle(), ir ? &ir->runtime : nullptr, request.system, request.library_path);
+  report.host = host_choices(source.bundle(), ir, request.system, request.library_path);
   if (request.selected)
     request.selected(report.selection, report.host);
   XAAS_TRY(const Plan plan, within(request.image.text, make_plan(request, source, report)));

@@ -99,29 +99,29 @@ HostChoice named_choice(const spec::HostPreference& preference, SystemLibraries&
 } // namespace
 
 std::vector<PreferredOfHost> preferred_of(const image::Bundle& bundle,
-                                          const std::vector<link::InstalledFile>& runtime) {
-  std::set<std::string> names;
-  for (const link::InstalledFile& file : runtime)
+                                          const image::BundleConfiguration& configuration) {
+  std::set<std::string> names(configuration.base_libraries.begin(), configuration.base_libraries.end());
+  for (const link::InstalledFile& file : configuration.runtime)
     if (file.kind == link::InstalledFile::Kind::file)
       names.insert(fs::path(file.path).filename());
   return run::preferred_among(bundle.host, names);
 }
 
 std::vector<HostChoice> host_choices(const image::Bundle& bundle,
-                                     const std::vector<link::InstalledFile>* runtime,
+                                     const image::BundleConfiguration* configuration,
                                      const system::SystemDescription& system,
                                      const std::optional<std::vector<std::string>>& library_path) {
   std::vector<HostChoice> choices;
   if (bundle.host.empty())
     return choices; // nothing of the machine needs to be read
   SystemLibraries libraries(system, library_path);
-  if (!runtime) {
+  if (!configuration) {
     for (const spec::HostPreference& preference : bundle.host)
       choices.push_back(preference.what == "mpi" ? mpi_choice("", system)
                                                  : named_choice(preference, libraries));
     return choices;
   }
-  for (const PreferredOfHost& each : preferred_of(bundle, *runtime)) {
+  for (const PreferredOfHost& each : preferred_of(bundle, *configuration)) {
     if (each.sonames.empty())
       choices.push_back(
           of_image(each.what, "this configuration loads none; it is unused or linked statically"));

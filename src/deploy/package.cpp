@@ -62,20 +62,20 @@ struct Needs {
       library_directories; // of installed libraries that the loader does not find by default
 };
 
-// Building looked at what the build's own files need. Another target's code can call other functions of the
-// compiler's and the C library.
-Result<void> check_base(const image::Bundle& bundle, const std::string& path,
-                        const loader::Dynamic& dynamic) {
-  if (!bundle.base)
-    return {};
-  for (const auto& [name, versions] : dynamic.needed_versions)
-    if (const auto library = bundle.base->libraries.find(name); library != bundle.base->libraries.end())
-      for (const std::string& version : versions)
-        if (std::find(library->second.begin(), library->second.end(), version) == library->second.end())
-          return make_error(ErrorKind::unsatisfied,
-                            path + " needs " + version + " of " + name +
-                                ", which the base image's does not have",
-                            "build the image again on a newer base image, or on base `scratch`");
+// Code for another target can call further functions of the compiler's and the C library.
+Result<void> check_base(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
+                        const std::string& path, const loader::Dynamic& dynamic) {
+  for (const std::string& name : configuration.base_libraries) {
+    const auto needed = dynamic.needed_versions.find(name);
+    if (needed == dynamic.needed_versions.end())
+      continue;
+    const std::vector<std::string>& versions = bundle.base->libraries.at(name);
+    for (const std::string& version : needed->second)
+      if (std::find(versions.begin(), versions.end(), version) == versions.end())
+        return make_error(ErrorKind::unsatisfied,
+                          path + " needs " + version + " of " + name + ", which the base image lacks",
+                          "build the image again on a newer base image, or on base `scratch`");
+  }
   return {};
 }
 
@@ -94,7 +94,7 @@ Result<Needs> needs_of(const image::Bundle& bundle, const image::BundleConfigura
     if (!loader::is_elf_for(content, arch))
       continue; // a file for another machine counts as data
     XAAS_TRY(const loader::Dynamic dynamic, loader::read_dynamic_in_worker("/" + path, content));
-    XAAS_CHECK(check_base(bundle, "/" + path, dynamic));
+    XAAS_CHECK(check_base(bundle, configuration, "/" + path, dynamic));
     for (const std::string& version : dynamic.glibc_versions)
       if (version_less(needs.glibc, version))
         needs.glibc = version;
@@ -150,17 +150,14 @@ Result<void> check_kept_layer(const image::ApplicationImage& source, size_t inde
                            check);
 }
 
-// As for an image that Dockerfiles make from the base: what the spec says replaces what the base says, and a
-// command of the base belongs to its own entry point.
+// Like FROM in a Containerfile: values of the spec replace those of the base, and a new entry point discards
+// the base's command.
 void fill_config(const image::ApplicationImage& source, const Needs& needs, oci::NewImage& image) {
   const spec::Image& wanted = source.bundle().image;
   if (source.bundle().base)
     image.config = source.bundle().base->config;
   image.config.architecture = source.image().config().architecture;
-  std::map<std::string, std::string> variables;
-  for (const std::string& each : image.config.env)
-    if (const size_t equals = each.find('='); equals != std::string::npos)
-      variables[each.substr(0, equals)] = each.substr(equals + 1);
+  std::map<std::string, std::string> variables = variables_of(image.config.env);
   const std::map<std::string, std::string> of_base = variables;
   for (const auto& [name, value] : wanted.env)
     variables[name] = value;
@@ -186,21 +183,13 @@ void fill_config(const image::ApplicationImage& source, const Needs& needs, oci:
 Result<void> add_kept_layers(const image::ApplicationImage& source, const std::vector<size_t>& layers,
                              provenance::FileList* files, oci::NewImage& image) {
   for (const size_t index : layers) {
-    oci::NewLayer layer;
-    layer.descriptor = source.image().manifest().layers[index];
+    oci::NewLayer layer = oci::layer_of(source.image(), index);
     const std::string role = image::layer_role(layer.descriptor);
-    if (layer.descriptor.media_type == oci::media_type::docker_layer_gzip)
-      layer.descriptor.media_type = oci::media_type::layer_gzip; // the content is the same
     layer.descriptor.annotations = {{image::annotation::role, role}};
-    layer.origin = source.image().reference();
-    layer.diff_id = source.image().config().diff_ids[index];
-    layer.created_by =
-        role == image::base_role ? source.image().config().history[index] : "xaas build: runtime";
+    if (role != image::base_role)
+      layer.created_by = "xaas build: runtime";
     // An SBOM names the base as one package: its own lists what is in it.
     XAAS_CHECK(check_kept_layer(source, index, role == image::base_role ? nullptr : files));
-    layer.open = [&source, index] {
-      return source.image().open_blob(source.image().manifest().layers[index]);
-    };
     image.layers.push_back(std::move(layer));
   }
   return {};
@@ -248,7 +237,7 @@ Result<void> add_application(const image::ApplicationImage& source, const image:
                             {"dev.xaas.mpi", mpi_of(chosen)},
                             {image::annotation::packages, image::to_annotation(packages)},
                             {image::annotation::needs, image::to_annotation(chosen)}});
-  std::vector<image::PreferredOfHost> preferred = preferred_of(bundle, configuration.runtime);
+  std::vector<image::PreferredOfHost> preferred = preferred_of(bundle, configuration);
   std::erase_if(preferred, [](const image::PreferredOfHost& each) { return each.sonames.empty(); });
   if (!preferred.empty())
     image.annotations[image::annotation::host] = image::to_annotation(preferred);

@@ -109,9 +109,14 @@ public:
     }
     XAAS_TRY(built_.closure, close_over(root, source_.bundle().arch, {}, built_.configuration.installed,
                                         built_.assembly, application_.runtime, base.get()));
-    if (base)
+    if (base) {
       built_.base = base->description();
+      if (const std::set<std::string>& replaced = base->replaced(); !replaced.empty())
+        progress_.note("libraries of the base image that those of the toolchain replace: " +
+                       join({replaced.begin(), replaced.end()}, " "));
+    }
     built_.configuration.runtime = built_.closure.files;
+    built_.configuration.base_libraries = built_.closure.base_libraries;
     return std::move(built_);
   }
 
@@ -189,7 +194,11 @@ private:
   Result<std::unique_ptr<image::BaseImage>> read_base(const fs::path& tree) const {
     XAAS_TRY(const oci::Layers layers,
              oci::open_layers(source_.image(), source_.layers_with_role(image::base_role), no_progress()));
-    return image::BaseImage::read(*source_.bundle().base, layers, tree, source_.bundle().arch)
+    image::Base base = *source_.bundle().base;
+    base.libraries.clear(); // those of configurations with IR
+    base.directories.clear();
+    return image::BaseImage::read(std::move(base), layers, tree, source_.bundle().arch,
+                                  source_.bundle().image.env)
         .in(source_.image().reference().text);
   }
 

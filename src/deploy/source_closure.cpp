@@ -122,16 +122,26 @@ private:
         XAAS_TRY(const loader::Symbols symbols, loader_.symbols(*start));
         files.push_back({start->path, &start->dynamic, symbols.needed});
       }
-    std::map<std::string, image::ClosureLibrary> closure;
-    for (const auto& [name, chosen] : chosen_) {
-      XAAS_TRY(loader::Symbols symbols, loader_.symbols(*chosen.library));
-      closure[name] = {chosen.library, std::move(symbols)};
-    }
+    image::MachineLibraries closure;
+    for (const auto& [name, chosen] : chosen_)
+      closure.by_name[name] = chosen.library;
+    const TreePlace loader = find_in_tree(tree_, interpreters_.empty() ? "" : interpreters_.begin()->first);
+    XAAS_TRY(const std::string bytes, loader.type == fs::file_type::regular
+                                          ? read_file(loader.outside)
+                                          : Result<std::string>(std::string()));
+    closure.loader_directories = loader::default_directories_of(bytes, arch_);
+    closure.symbols = [this](const Library& library) { return loader_.symbols(library); };
     std::set<std::string> interpreters;
     for (const auto& [interpreter, by] : interpreters_)
       interpreters.insert(interpreter);
     XAAS_TRY(choice_, image::choose_libraries(*base_, files, interpreters, closure, {}));
     std::erase_if(chosen_, [&](const auto& each) { return !choice_->brought.contains(each.first); });
+    closure_.base_libraries.assign(choice_->taken.begin(), choice_->taken.end());
+    // The spec can name parts of the C library. Those of another one do not fit.
+    if (choice_->c_library)
+      std::erase_if(files_, [](const auto& file) {
+        return loader::is_of_c_library(fs::path(file.first).filename().string());
+      });
     return {};
   }
 

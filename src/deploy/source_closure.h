@@ -18,6 +18,7 @@ struct SourceClosure {
   std::vector<link::InstalledFile>
       files; // regular files and links, as in BundleConfiguration; sorted by path
   std::map<std::string, fs::path> places;    // of the regular files on this machine, by path
+  std::vector<std::string> base_libraries;   // names of those that are taken from the base image; sorted
   std::vector<image::Package> packages;      // the Debian packages that they belong to
   std::set<std::string> library_directories; // that the loader does not search by default
 };

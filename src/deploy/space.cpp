@@ -56,9 +56,10 @@ std::vector<SpaceNeed> space_needs_from_source(const Request& request,
                                                const image::ApplicationImage& source) {
   constexpr uint64_t expansion = 3;    // of compressed programs and text
   constexpr uint64_t build_factor = 8; // objects and programs, relative to compressed sources
-  uint64_t base = 0, sources = 0;
+  uint64_t toolchain = 0, base = 0, sources = 0;
   for (const oci::Descriptor& layer : source.image().manifest().layers) {
-    base += image::layer_role(layer) == "base" ? layer.size : 0;
+    toolchain += image::layer_role(layer) == "base" ? layer.size : 0;
+    base += image::layer_role(layer) == image::base_role ? layer.size : 0;
     sources += image::layer_role(layer) == "source" ? layer.size : 0;
   }
   const bool host =
@@ -66,7 +67,8 @@ std::vector<SpaceNeed> space_needs_from_source(const Request& request,
   std::vector<SpaceNeed> needs = {{"temporary files", temporary_root(), build_factor * sources}};
   std::error_code code;
   if (!fs::exists(request.trees, code)) // otherwise they may be there already
-    needs.push_back({"the toolchain", request.trees, expansion * (sources + (host ? 0 : base))});
+    needs.push_back(
+        {"the trees of the image", request.trees, expansion * (sources + base + (host ? 0 : toolchain))});
   return needs;
 }
 

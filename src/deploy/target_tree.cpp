@@ -6,14 +6,12 @@
 #include <xaas/image/targets.h>
 #include <xaas/launcher/launcher.h>
 #include <xaas/oci/layer.h>
-#include <xaas/target/architectures.h>
 #include <xaas/target/cpu.h>
 #include <xaas/target/feature_bits.h>
 
 #include <algorithm>
 #include <list>
 #include <map>
-#include <span>
 #include <utility>
 
 namespace xaas::deploy {
@@ -26,11 +24,7 @@ constexpr const char* modules_directory = ".xaas/modules";
 // check for.
 auto worth(const std::string& arch, const TargetFiles& target) {
   const int device = !target.device.empty() ? 2 : target.gpu == "cpu" ? 1 : 0;
-  const std::span<const target::FeatureBit> bits = target::feature_bits(arch);
-  const auto features = std::count_if(bits.begin(), bits.end(), [&](const target::FeatureBit& bit) {
-    return std::find(target.features.begin(), target.features.end(), bit.name) != target.features.end();
-  });
-  return std::pair(device, features);
+  return std::pair(device, target::guarded_features(arch, target.features).size());
 }
 
 class TargetTree {
@@ -62,11 +56,10 @@ private:
 
   Result<void> read_targets() {
     const std::string& architecture = weakest().config().architecture;
-    for (const std::string& arch : target::architectures())
-      if (target::oci_architecture(arch) == architecture)
-        arch_ = arch;
-    if (arch_.empty())
+    const std::optional<std::string> arch = target::arch_of_oci(architecture);
+    if (!arch)
       return make_error(ErrorKind::integrity, "an image is for the architecture " + architecture);
+    arch_ = *arch;
     std::set<std::string> known;
     for (const TreeTarget& target : targets_) {
       for (const std::string& name : target.names)
@@ -269,19 +262,14 @@ private:
     for (const TargetFiles& side : sides_)
       names.push_back(side.directory);
     made.annotations[image::annotation::targets] = join(names, ",");
-    made.config.labels = made.annotations;
+    made.config.labels[image::annotation::targets] = made.annotations.at(image::annotation::targets);
     std::set<Digest> known;
     for (const TreeTarget& target : targets_)
       for (size_t i = 0; i < target.image->manifest().layers.size(); ++i) {
         const oci::Descriptor& layer = target.image->manifest().layers[i];
         if (image::layer_role(layer) == application_role || !known.insert(layer.digest).second)
           continue;
-        oci::NewLayer closure;
-        closure.descriptor = layer;
-        closure.diff_id = target.image->config().diff_ids[i];
-        closure.created_by = "xaas build: runtime";
-        closure.open = [image = target.image.get(), layer] { return image->open_blob(layer); };
-        made.layers.push_back(std::move(closure));
+        made.layers.push_back(oci::layer_of(*target.image, i));
       }
     made.layers.push_back(std::move(application));
     return made;

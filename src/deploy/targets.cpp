@@ -47,6 +47,11 @@ Result<void> check_requests(const std::vector<Request>& requests) {
     for (const Request& request : requests) {
       XAAS_CHECK(launcher::check_name(name_of(request)).in(what));
       XAAS_CHECK(launcher::check_arch(request.system.arch).in(what));
+      if (request.system.arch != first.system.arch)
+        return make_error(ErrorKind::usage,
+                          what + ": targets for " + first.system.arch + " and " + request.system.arch +
+                              " cannot share a file tree",
+                          "write an index (oci:DIR), or a tree for each architecture");
     }
   if (first.dry_run)
     return {};

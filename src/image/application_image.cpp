@@ -205,13 +205,7 @@ std::vector<oci::NewLayer> base_layers(const ApplicationImage& application) {
   const oci::Image& image = application.image();
   std::vector<oci::NewLayer> layers;
   for (const size_t index : application.layers_with_role(base_role)) {
-    oci::NewLayer layer;
-    layer.descriptor = image.manifest().layers[index];
-    layer.diff_id = image.config().diff_ids[index];
-    layer.created_by = image.config().history[index];
-    layer.origin = image.reference();
-    layer.open = [&image, index] { return image.open_blob(image.manifest().layers[index]); };
-    layers.push_back(std::move(layer));
+    layers.push_back(oci::layer_of(image, index));
   }
   return layers;
 }

@@ -1,6 +1,8 @@
 #include <xaas/image/base.h>
 
 #include <filesystem>
+#include <limits>
+#include <utility>
 
 namespace xaas::image {
 
@@ -17,10 +19,12 @@ Result<oci::Directory> parse_directory(const JsonReader& reader) {
   if (bits > 07777)
     return mode.wrong("permission bits");
   directory.mode = static_cast<unsigned>(bits);
-  XAAS_TRY(const JsonReader user, reader.at("user"));
-  XAAS_TRY(directory.user, user.size());
-  XAAS_TRY(const JsonReader group, reader.at("group"));
-  XAAS_TRY(directory.group, group.size());
+  for (const auto& [key, id] : {std::pair("user", &directory.user), std::pair("group", &directory.group)}) {
+    XAAS_TRY(const JsonReader number, reader.at(key));
+    XAAS_TRY(*id, number.size());
+    if (*id > std::numeric_limits<uint32_t>::max())
+      return number.wrong("an id of 32 bits");
+  }
   return directory;
 }
 
@@ -52,6 +56,9 @@ Result<Base> parse_base(const JsonReader& reader) {
   XAAS_TRY(base.reference, reader.string_or("reference", ""));
   XAAS_TRY(const JsonReader config, reader.at("config"));
   XAAS_CHECK(oci::parse_process(config, base.config));
+  for (const std::string& variable : base.config.env)
+    if (variable.find('=') == 0 || variable.find('\0') != std::string::npos)
+      return config.wrong("variables with a name and without zeros");
   XAAS_TRY(const JsonReader directories, reader.at("directories"));
   XAAS_TRY(const auto members, directories.members());
   for (const auto& [path, member] : members) {

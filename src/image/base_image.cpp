@@ -2,8 +2,10 @@
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/base/tree_path.h>
 #include <xaas/loader/c_library.h>
 #include <xaas/oci/layer.h>
+#include <xaas/target/cpu.h>
 
 #include <algorithm>
 
@@ -13,14 +15,6 @@ namespace {
 
 using FileKind = link::InstalledFile::Kind;
 using NameKind = oci::NameTree::Kind;
-
-std::vector<std::string> library_path_of(const oci::ImageConfig& config) {
-  const std::string variable = "LD_LIBRARY_PATH=";
-  for (const std::string& each : config.env)
-    if (each.starts_with(variable))
-      return split(each.substr(variable.size()), ':');
-  return {};
-}
 
 std::string without_root(const std::string& path) {
   return fs::path(path).relative_path();
@@ -34,15 +28,38 @@ Error in_the_way(const std::string& path, const std::string& what) {
 } // namespace
 
 Result<std::unique_ptr<BaseImage>> BaseImage::read(Base description, const oci::Layers& layers,
-                                                   const fs::path& tree, const std::string& arch) {
+                                                   const fs::path& tree, const std::string& arch,
+                                                   const std::map<std::string, std::string>& environment) {
   std::unique_ptr<BaseImage> base(new BaseImage(std::move(description), tree, arch));
   XAAS_CHECK(base->read_names(layers));
-  base->settings_ = loader::settings_for(tree, arch, library_path_of(base->description_.config));
-  base->settings_.directories.configured.clear(); // the loader reads only the cache
-  XAAS_TRY(const loader::Found libc,
-           loader::find_library(base->root_, base->settings_, nullptr, "libc.so.6"));
+  std::map<std::string, std::string> variables = environment;
+  variables.merge(variables_of(base->description_.config.env));
+  const std::string path = variables["LD_LIBRARY_PATH"];
+  loader::Settings& settings = base->settings_;
+  settings = loader::settings_for(tree, arch, path.empty() ? std::vector<std::string>() : split(path, ':'));
+  settings.directories.configured.clear(); // the loader reads only the cache
+  if (const TreePlace loader = find_in_tree(tree, loader::loader_path(arch));
+      loader.type == fs::file_type::regular) {
+    constexpr uint64_t largest_loader = uint64_t(64) << 20;
+    XAAS_TRY(const std::string bytes, read_file(loader.outside, largest_loader));
+    settings.directories.defaults = loader::default_directories_of(bytes, arch);
+  }
+  XAAS_TRY(const loader::Found libc, loader::find_library(base->root_, settings, nullptr, "libc.so.6"));
   base->has_c_library_ = libc.library && !libc.library->dynamic.versions.empty();
   return base;
+}
+
+Result<void> BaseImage::replace_loader(const std::vector<std::string>& directories) {
+  XAAS_TRY(const loader::Found before, find("libc.so.6"));
+  settings_.directories.defaults = directories;
+  XAAS_TRY(const loader::Found after, find("libc.so.6"));
+  if (before.library && !after.library)
+    return make_error(
+        ErrorKind::failed,
+        "the application needs a newer C library than the base image has, and its loader does not search " +
+            fs::path(before.place).parent_path().string() + ", where libraries of the base are",
+        "run ldconfig in the base image, or build on its distribution");
+  return {};
 }
 
 Result<void> BaseImage::read_names(const oci::Layers& layers) {
@@ -112,6 +129,36 @@ Result<loader::Found> BaseImage::find(const std::string& name) {
   if (!has_c_library_)
     return loader::Found();
   return loader::find_library(root_, settings_, nullptr, name);
+}
+
+Result<std::vector<const loader::Library*>> BaseImage::find_for_levels(const std::string& name) {
+  std::vector<std::string> directories = settings_.library_path;
+  const std::vector<std::string> all = settings_.directories.all();
+  directories.insert(directories.end(), all.begin(), all.end());
+  std::vector<const loader::Library*> found;
+  for (const std::string& directory : directories)
+    for (const std::string& level : target::isa_levels(settings_.arch)) {
+      XAAS_TRY(const loader::Library* const library,
+               root_.read(directory + "/glibc-hwcaps/" + level + "/" + name));
+      if (library)
+        found.push_back(library);
+    }
+  return found;
+}
+
+Result<const loader::Library*>
+BaseImage::find_by_runpath(const std::string& file, const loader::Dynamic& dynamic, const std::string& name) {
+  for (const std::string& entry : dynamic.runpath) {
+    // Directories of the application need not be in the base.
+    const std::string directory =
+        fs::path(loader::expanded(entry, fs::path(file).parent_path(), settings_)).lexically_normal();
+    if (!directory.starts_with("/"))
+      continue;
+    XAAS_TRY(const loader::Library* const library, root_.read(directory + "/" + name));
+    if (library)
+      return library;
+  }
+  return nullptr;
 }
 
 Result<bool> BaseImage::is_complete(const loader::Library& library) {

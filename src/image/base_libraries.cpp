@@ -1,3 +1,18 @@
+// Which libraries an application takes from its base image.
+//
+// Problem. A program was linked with the libraries of this machine, and the base has others of the same
+// names. Both sets work alone; a mixture may lack a symbol.
+//
+// Example. The program needs GLIBCXX_3.4.32 and GLIBC_2.34, the base has a libstdc++ with 3.4.30 and a C
+// library with 2.36. Its libstdc++ is too old, so this machine's comes along. That one needs GLIBC_2.38,
+// which rules out the base's C library, too, with all its parts.
+//
+// Approach. Nothing comes along at first. From the application's files, the needs are followed: a library
+// that lacks a version, a symbol or a library of its own comes along, and its own needs count from then on; a
+// library of the base ends the way. This is repeated until nothing changes. The set only grows, so it ends.
+//
+// Rejected: comparing version numbers of libraries (distributions backport), and bringing every library (the
+// base's programs load them, too, and its updates would reach nothing).
 #include <xaas/image/base_libraries.h>
 
 #include <xaas/base/text.h>
@@ -20,32 +35,68 @@ std::set<std::string> missing_versions(const std::vector<std::string>& needed,
   return missing;
 }
 
+struct ClosureLibrary {
+  const loader::Library* library;
+  loader::Symbols symbols;
+};
+
 class Choice {
 public:
   Choice(BaseImage& base, const std::vector<Dependent>& files, const std::set<std::string>& interpreters,
-         const std::map<std::string, ClosureLibrary>& closure,
          const std::map<std::string, std::string>& aliases)
-      : base_(base), files_(files), interpreters_(interpreters), closure_(closure), aliases_(aliases) {}
+      : base_(base), files_(files), interpreters_(interpreters), aliases_(aliases) {}
 
-  Result<BaseChoice> run() {
-    for (const auto& [name, library] : closure_) {
-      XAAS_TRY(found_[name], base_.find(name));
-      if (!found_.at(name).library || name.find('/') != std::string::npos)
-        brought_.insert(name);
+  Result<BaseChoice> run(const MachineLibraries& closure) {
+    for (const auto& [name, library] : closure.by_name) {
+      XAAS_TRY(loader::Symbols symbols, closure.symbols(*library));
+      closure_[name] = {library, std::move(symbols)};
     }
+    find_unnamed();
+    XAAS_CHECK(look());
     for (const std::string& interpreter : interpreters_)
       if (!base_.has(interpreter))
-        brought_.insert(libc);
-    find_unnamed();
-    // Each library that is brought needs others; the set only grows.
-    for (size_t before = brought_.size() + 1; before != brought_.size();) {
-      before = brought_.size();
-      XAAS_CHECK(go_through());
+        bring_c_library();
+    XAAS_CHECK(repeat());
+    if (brings_c_library()) { // with its loader, which searches elsewhere: what it finds counts
+      XAAS_CHECK(base_.replace_loader(closure.loader_directories));
+      XAAS_CHECK(look());
+      bring_c_library();
+      XAAS_CHECK(repeat());
     }
     return finish();
   }
 
 private:
+  // What the base has of the closure. All else comes along.
+  Result<void> look() {
+    brought_.clear();
+    symbols_.clear();
+    for (const auto& [name, library] : closure_) {
+      XAAS_TRY(found_[name], base_.find(name));
+      if (!found_.at(name).library || name.find('/') != std::string::npos)
+        brought_.insert(name);
+      XAAS_TRY(for_levels_[name], base_.find_for_levels(name));
+    }
+    return {};
+  }
+
+  // Each library that is brought needs others; the set only grows.
+  Result<void> repeat() {
+    for (size_t before = brought_.size() + 1; before != brought_.size();) {
+      before = brought_.size();
+      XAAS_CHECK(go_through());
+    }
+    return {};
+  }
+
+  bool brings_c_library() const { return closure_.contains(libc) && brought_.contains(libc); }
+
+  void bring_c_library() {
+    for (const auto& [name, library] : closure_)
+      if (loader::is_of_c_library(name))
+        brought_.insert(name);
+  }
+
   // glibc loads some by name, so that no file names them.
   void find_unnamed() {
     for (const auto& [name, library] : closure_)
@@ -92,9 +143,7 @@ private:
     }
     if (std::any_of(brought_.begin(), brought_.end(),
                     [&](const std::string& name) { return loader::is_of_c_library(name) && is_used(name); }))
-      for (const auto& [name, library] : closure_)
-        if (loader::is_of_c_library(name))
-          brought_.insert(name);
+      bring_c_library();
     return {};
   }
 
@@ -108,27 +157,36 @@ private:
       const std::string name = name_of(needed);
       if (!closure_.contains(name) || brought_.contains(name))
         continue;
-      const loader::Library& library = *found_.at(name).library;
-      const auto versions = file.dynamic->needed_versions.find(needed);
-      if (versions != file.dynamic->needed_versions.end() &&
-          !missing_versions(versions->second, library.dynamic.versions).empty()) {
-        brought_.insert(name);
-        continue;
+      std::vector<const loader::Library*> copies = for_levels_.at(name);
+      copies.push_back(found_.at(name).library);
+      for (const loader::Library* const copy : copies) {
+        XAAS_TRY(const bool serves, serves_as(*copy, name, needed, file));
+        if (!serves)
+          brought_.insert(name);
       }
-      XAAS_TRY(const loader::Symbols* const there, symbols_of(name));
-      const std::set<std::string>& here = closure_.at(name).symbols.defined;
-      if (std::any_of(file.symbols.begin(), file.symbols.end(), [&](const std::string& symbol) {
-            return here.contains(symbol) && !there->defined.contains(symbol);
-          }))
-        brought_.insert(name);
     }
     return {};
   }
 
-  Result<const loader::Symbols*> symbols_of(const std::string& name) {
-    const auto [known, fresh] = symbols_.try_emplace(name);
+  // Whether a library of the base has what a file needs of the one with this name. `needed`: its name in the
+  // file.
+  Result<bool> serves_as(const loader::Library& library, const std::string& name, const std::string& needed,
+                         const Dependent& file) {
+    const auto versions = file.dynamic->needed_versions.find(needed);
+    if (versions != file.dynamic->needed_versions.end() &&
+        !missing_versions(versions->second, library.dynamic.versions).empty())
+      return false;
+    XAAS_TRY(const loader::Symbols* const there, symbols_of(library));
+    const std::set<std::string>& here = closure_.at(name).symbols.defined;
+    return std::none_of(file.symbols.begin(), file.symbols.end(), [&](const std::string& symbol) {
+      return here.contains(symbol) && !there->defined.contains(symbol);
+    });
+  }
+
+  Result<const loader::Symbols*> symbols_of(const loader::Library& library) {
+    const auto [known, fresh] = symbols_.try_emplace(&library);
     if (fresh) {
-      XAAS_TRY(known->second, base_.symbols(*found_.at(name).library));
+      XAAS_TRY(known->second, base_.symbols(library));
     }
     return &known->second;
   }
@@ -139,13 +197,17 @@ private:
       if (brought_.contains(name))
         choice.brought.insert(name);
       else
-        base_.note_library(name, found_.at(name).library->dynamic.versions);
+        take(choice, name, *found_.at(name).library);
     choice.c_library = closure_.contains(libc) && !brought_.contains(libc);
     if (choice.c_library) {
-      XAAS_CHECK(note_c_library());
+      XAAS_CHECK(take_c_library(choice));
       XAAS_TRY(const std::string place, base_.place(fs::path(found_.at(libc).place).relative_path()));
       choice.directory = fs::path(place).parent_path();
     }
+    for (const std::string& name : choice.brought)
+      if (!for_levels_.at(name).empty())
+        return hidden(name, *for_levels_.at(name).front(), "its loader prefers on some CPUs");
+    XAAS_CHECK(check_runpaths());
     for (const std::string& name : choice.brought)
       if (found_.at(name).library && name.find('/') == std::string::npos) {
         XAAS_CHECK(check_replacement(name));
@@ -154,12 +216,41 @@ private:
     return choice;
   }
 
+  Error hidden(const std::string& name, const loader::Library& of_base, const std::string& why) const {
+    return make_error(ErrorKind::failed,
+                      "the application needs " + closure_.at(name).library->path +
+                          ", and the base image has " + of_base.path + ", which " + why,
+                      "build on the distribution of the base image, or choose another base image");
+  }
+
+  // The loader searches the RUNPATH of a file before the directories where its libraries come to lie.
+  Result<void> check_runpaths() {
+    for (const Dependent& file : files_)
+      for (const std::string& needed : file.dynamic->needed) {
+        const std::string name = name_of(needed);
+        if (!reached_.contains(name))
+          continue;
+        XAAS_TRY(const loader::Library* const first, base_.find_by_runpath(file.path, *file.dynamic, needed));
+        if (!first)
+          continue;
+        XAAS_TRY(const bool serves, serves_as(*first, name, needed, file));
+        if (!serves)
+          return hidden(name, *first, file.path + " finds first, by its RUNPATH");
+      }
+    return {};
+  }
+
+  void take(BaseChoice& choice, const std::string& name, const loader::Library& library) {
+    base_.note_library(name, library.dynamic.versions);
+    choice.taken.insert(name);
+  }
+
   // Links on the target may name other parts than those here.
-  Result<void> note_c_library() {
+  Result<void> take_c_library(BaseChoice& choice) {
     for (const loader::CLibraryPart& part : loader::c_library_parts) {
       XAAS_TRY(const loader::Found found, base_.find(std::string(part.name)));
       if (found.library)
-        base_.note_library(std::string(part.name), found.library->dynamic.versions);
+        take(choice, std::string(part.name), *found.library);
     }
     return {};
   }
@@ -170,7 +261,7 @@ private:
     const ClosureLibrary& other = closure_.at(name);
     std::set<std::string> missing = missing_versions(old.dynamic.versions, other.library->dynamic.versions);
     if (old.dynamic.versions.empty()) {
-      XAAS_TRY(const loader::Symbols* const symbols, symbols_of(name));
+      XAAS_TRY(const loader::Symbols* const symbols, symbols_of(old));
       std::set_difference(symbols->defined.begin(), symbols->defined.end(), other.symbols.defined.begin(),
                           other.symbols.defined.end(), std::inserter(missing, missing.end()));
     }
@@ -186,10 +277,11 @@ private:
   BaseImage& base_;
   const std::vector<Dependent>& files_;
   const std::set<std::string>& interpreters_;
-  const std::map<std::string, ClosureLibrary>& closure_;
   const std::map<std::string, std::string>& aliases_;
-  std::map<std::string, loader::Found> found_;     // in the base, by name
-  std::map<std::string, loader::Symbols> symbols_; // of these
+  std::map<std::string, ClosureLibrary> closure_;
+  std::map<std::string, loader::Found> found_;                            // in the base, by name
+  std::map<std::string, std::vector<const loader::Library*>> for_levels_; // copies in glibc-hwcaps
+  std::map<const loader::Library*, loader::Symbols> symbols_;             // of libraries of the base
   std::set<std::string> unnamed_, reached_, brought_;
 };
 
@@ -197,9 +289,9 @@ private:
 
 Result<BaseChoice> choose_libraries(BaseImage& base, const std::vector<Dependent>& files,
                                     const std::set<std::string>& interpreters,
-                                    const std::map<std::string, ClosureLibrary>& closure,
+                                    const MachineLibraries& closure,
                                     const std::map<std::string, std::string>& aliases) {
-  return Choice(base, files, interpreters, closure, aliases).run();
+  return Choice(base, files, interpreters, aliases).run(closure);
 }
 
 Error missing_part(const std::string& of_base, const std::string& part, const std::string& where) {

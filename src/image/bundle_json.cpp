@@ -21,10 +21,13 @@ Json files_json(const std::vector<link::InstalledFile>& files) {
 }
 
 Json configuration_json(const BundleConfiguration& configuration) {
-  return Json{{"values", configuration.configuration.values()},
-              {"arguments", configuration.arguments},
-              {"installed", files_json(configuration.installed)},
-              {"runtime", files_json(configuration.runtime)}};
+  Json json{{"values", configuration.configuration.values()},
+            {"arguments", configuration.arguments},
+            {"installed", files_json(configuration.installed)},
+            {"runtime", files_json(configuration.runtime)}};
+  if (!configuration.base_libraries.empty())
+    json["base_libraries"] = configuration.base_libraries;
+  return json;
 }
 
 template <typename Value, typename Convert>
@@ -162,6 +165,9 @@ Result<BundleConfiguration> parse_configuration(const JsonReader& reader) {
   XAAS_TRY(configuration.installed, parse_files(installed));
   XAAS_TRY(const JsonReader runtime, reader.at("runtime"));
   XAAS_TRY(configuration.runtime, parse_files(runtime));
+  if (reader.has("base_libraries")) {
+    XAAS_TRY(configuration.base_libraries, reader.strings_at("base_libraries"));
+  }
   return configuration;
 }
 
@@ -309,6 +315,11 @@ Result<Bundle> parse_bundle(const std::string& text, const std::string& name) {
   if (reader.has("base")) {
     XAAS_TRY(const JsonReader base, reader.at("base"));
     XAAS_TRY(bundle.base, parse_base(base));
+    XAAS_TRY(const JsonReader format, reader.at("version"));
+    XAAS_TRY(const int64_t number, format.integer());
+    if (number < 3)
+      return make_error(ErrorKind::integrity,
+                        name + ": a bundle of format " + std::to_string(number) + " has no base");
   }
   if (bundle.base.has_value() != (bundle.image.base != no_base))
     return make_error(ErrorKind::integrity,
@@ -334,6 +345,11 @@ Result<Bundle> parse_bundle(const std::string& text, const std::string& name) {
     XAAS_TRY(BundleConfiguration configuration, parse_configuration(item));
     bundle.configurations.push_back(std::move(configuration));
   }
+  for (const BundleConfiguration& configuration : bundle.configurations)
+    for (const std::string& library : configuration.base_libraries)
+      if (!bundle.base || !bundle.base->libraries.contains(library))
+        return make_error(ErrorKind::integrity, name + ": configuration " + configuration.configuration.id() +
+                                                    " takes " + library + " from a base image without it");
   XAAS_CHECK(parse_tables(reader, bundle));
   XAAS_TRY(bundle.packages, parse_packages(reader));
   XAAS_TRY(bundle.source_build, parse_source_build(reader));

@@ -87,7 +87,7 @@ public:
     Json ids = Json::array();
     for (const size_t user : users)
       ids.push_back(bundle_.configurations[user].configuration.id());
-    if (role == "metadata")
+    if (role == "metadata" || role == base_role)
       for (Json& id : source_configurations(bundle_))
         ids.push_back(std::move(id));
     return {{annotation::role, role}, {annotation::configurations, ids.dump()}};

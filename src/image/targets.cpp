@@ -14,15 +14,6 @@ namespace xaas::image {
 
 namespace {
 
-// The features that programs check for at the start.
-std::vector<std::string> guarded(const std::string& arch, const std::vector<std::string>& features) {
-  std::vector<std::string> required;
-  for (const target::FeatureBit& bit : target::feature_bits(arch))
-    if (std::find(features.begin(), features.end(), bit.name) != features.end())
-      required.emplace_back(bit.name);
-  return required;
-}
-
 std::vector<std::string> features_of(const Annotations& annotations, const std::string& arch) {
   const auto features = annotations.find(annotation::features);
   return features == annotations.end() ? std::vector<std::string>()
@@ -72,7 +63,8 @@ Result<Suits> suits(const Annotations& annotations, const std::vector<target::Gp
 } // namespace
 
 std::vector<std::string> lacking(const Annotations& annotations, const target::Cpu& host) {
-  return target::missing_features(guarded(host.arch, features_of(annotations, host.arch)), host.features);
+  return target::missing_features(target::guarded_features(host.arch, features_of(annotations, host.arch)),
+                                  host.features);
 }
 
 oci::Chooser best_for(const target::Cpu& host, const FindGpus& gpus, IfNoneFits if_none_fits) {
@@ -97,7 +89,8 @@ oci::Chooser best_for(const target::Cpu& host, const FindGpus& gpus, IfNoneFits 
     std::pair<Suits, size_t> most;
     for (const size_t i : fit) {
       XAAS_TRY(const Suits by_gpu, device_codes.size() > 1 ? suits(images[i], found) : Suits::without);
-      const std::pair worth(by_gpu, guarded(host.arch, features_of(images[i], host.arch)).size());
+      const std::pair worth(by_gpu,
+                            target::guarded_features(host.arch, features_of(images[i], host.arch)).size());
       if (!best || worth > most) {
         best = i;
         most = worth;

@@ -193,6 +193,9 @@ library_file(const Bundle& bundle, const BundleConfiguration& configuration, con
       if (file.kind != FileKind::directory && (last == shared || last.starts_with(shared + ".")))
         return std::optional(last);
     }
+  for (const std::string& last : configuration.base_libraries)
+    if (last == shared || last.starts_with(shared + "."))
+      return std::optional(last);
   XAAS_TRY(const Usage usage, usage_of(bundle, configuration));
   for (const Digest& digest : usage.links)
     for (const link::LinkItem& item : bundle.links.at(digest).items)

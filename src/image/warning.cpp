@@ -84,9 +84,8 @@ std::string path_of(const Bundle& bundle) {
     return own->second;
   std::string usual = "/usr/local/bin:/usr/bin:/bin";
   if (bundle.base)
-    for (const std::string& variable : bundle.base->config.env)
-      if (variable.starts_with("PATH="))
-        usual = variable.substr(5);
+    if (const std::string path = variables_of(bundle.base->config.env)["PATH"]; !path.empty())
+      usual = path;
   const std::string programs = bundle.image.prefix + "/bin";
   const std::vector<std::string> known = split(usual, ':');
   const bool is_there = bundle.base && std::find(known.begin(), known.end(), programs) != known.end();

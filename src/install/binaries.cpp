@@ -101,7 +101,12 @@ std::vector<std::string> Binaries::search_path() const {
     if (!directory.starts_with("/") || place.type != fs::file_type::directory ||
         fs::is_empty(place.outside, code))
       continue;
-    const std::string there = tree_.place.string() + place.inside;
+    std::string there = tree_.place.string() + place.inside;
+    // Programs of a base image are not made to run here. Those of the application are in the prefix's own
+    // bin, too.
+    const std::string below = place.inside + "/";
+    if (const auto first = of_base_.lower_bound(below); first != of_base_.end() && first->starts_with(below))
+      there = tree_.place.parent_path() / "bin";
     if (std::find(directories.begin(), directories.end(), there) == directories.end())
       directories.push_back(there);
   }
@@ -289,16 +294,12 @@ void Binaries::check_script(const std::string& path, std::string_view content) {
     return;
   }
   const std::vector<std::string> words = split(trim(line.substr(2)), ' ');
+  const bool env = words.size() > 1 && fs::path(words.front()).filename() == "env" && words[1].front() != '-';
   // A shell of the machine serves as well; another interpreter needs the modules that the base image has.
   static const std::set<std::string> shells = {"sh", "bash"};
-  const std::string program =
-      !words.empty() && fs::path(words.front()).filename() == "env" && words.size() > 1
-          ? find_program(words[1])
-      : words.empty() ? ""
-                      : words.front();
+  const std::string program = env ? find_program(words[1]) : words.empty() ? std::string() : words.front();
   if (is_of_base(program) && !shells.contains(fs::path(program).filename()))
     doubtful_.push_back({"/" + path, "is a script for " + printable(program) + " of the base image"});
-  const bool env = words.size() > 1 && fs::path(words.front()).filename() == "env" && words[1].front() != '-';
   std::string missing = words.empty() || !is_executable(words.front()) ? trim(line.substr(2)) : "";
   if (missing.empty() && env) {
     const char* const path_of_host = std::getenv("PATH");

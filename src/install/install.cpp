@@ -240,9 +240,7 @@ private:
     return all;
   }
 
-  std::map<std::string, std::string> environment() const {
-    return runtimes::variables_of(image().config().env);
-  }
+  std::map<std::string, std::string> environment() const { return variables_of(image().config().env); }
 
   run::ScriptRequest script_request(const std::string& program) const {
     run::ScriptRequest script;

@@ -417,7 +417,7 @@ __asm__(".globl _start\n"
         "  and $-16, %rsp\n"
         "  call xaas_launch\n"
         "  hlt\n");
-#else
+#elif defined(__aarch64__)
 __asm__(".globl _start\n"
         "_start:\n"
         "  mov x29, xzr\n"

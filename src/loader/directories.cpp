@@ -99,6 +99,18 @@ std::vector<std::string> default_directories(const std::string& arch) {
   return directories;
 }
 
+std::vector<std::string> default_directories_of(std::string_view loader, const std::string& arch) {
+  const std::vector<std::string> all = default_directories(arch);
+  std::vector<std::string> found;
+  for (const std::string& directory : all) {
+    const std::string entry =
+        std::string(1, '\0') + directory + "/" + '\0'; // glibc, elf/dl-load.c, system_dirs
+    if (loader.find(entry) != std::string_view::npos)
+      found.push_back(directory);
+  }
+  return found.empty() ? all : found;
+}
+
 Configured configured_directories(const ConfigurationFiles& files) {
   ConfigurationReader reader(files);
   reader.read("/etc/ld.so.conf");
@@ -145,7 +157,6 @@ std::vector<std::string> Directories::all() const {
 
 Directories directories_of(const fs::path& root, const std::string& arch) {
   Directories directories;
-  constexpr uint64_t largest_cache = uint64_t(64) << 20;
   if (const TreePlace cache = find_in_tree(root, "/etc/ld.so.cache"); cache.type == fs::file_type::regular)
     if (const Result<std::string> content = read_file(cache.outside, largest_cache))
       directories.cache = parse_cache(*content, arch);

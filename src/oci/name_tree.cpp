@@ -53,9 +53,9 @@ std::string NameTree::add(const LayerEntry& entry, const Gone& gone) {
   }
   Entry* const there = entries_.contains(path) ? &entries_.at(path) : nullptr;
   const Directory directory{entry.mode, entry.user, entry.group};
-  if (entry.kind == LayerEntry::Kind::directory && there && there->kind != Kind::file) {
-    if (there->kind == Kind::directory)
-      there->directory = directory;
+  if (entry.kind == LayerEntry::Kind::directory && there && there->kind == Kind::directory) {
+    there->directory = directory;
+    there->layer = layer_; // a whiteout of this layer does not mean it
     return path;
   }
   if (there && gone)

@@ -388,4 +388,16 @@ Result<std::vector<Referrer>> add_referrers(Publication& publication, const Find
   return added;
 }
 
+NewLayer layer_of(const Image& image, size_t index) {
+  NewLayer layer;
+  layer.descriptor = image.manifest().layers[index];
+  if (layer.descriptor.media_type == media_type::docker_layer_gzip)
+    layer.descriptor.media_type = media_type::layer_gzip; // the content is the same
+  layer.diff_id = image.config().diff_ids[index];
+  layer.created_by = image.config().history[index];
+  layer.origin = image.reference();
+  layer.open = [&image, index] { return image.open_blob(image.manifest().layers[index]); };
+  return layer;
+}
+
 } // namespace xaas::oci

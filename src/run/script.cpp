@@ -149,7 +149,7 @@ Result<HostAnswer> choose_libraries(const ScriptRequest& request, const Host& ho
   if (!asks(question))
     return HostAnswer{};
   loader::Loader image(request.tree, target::host_arch(),
-                       library_path_of(runtimes::variables_of(request.image->config().env)), false);
+                       library_path_of(variables_of(request.image->config().env)), false);
   XAAS_TRY(const loader::Library* const program,
            image.read(behind_launcher(request.tree, request.image->manifest().annotations, request.program)));
   return choose_host(question, image, program);
@@ -161,7 +161,7 @@ Result<ScriptLines> script_lines(const ScriptRequest& request, const HostAnswer&
   program.tree = request.tree;
   program.inherits = true;
   program.command = {request.program};
-  program.environment = runtimes::variables_of(request.image->config().env);
+  program.environment = variables_of(request.image->config().env);
   std::erase_if(program.environment,
                 [](const auto& variable) { return !runtimes::is_variable_name(variable.first); });
   program.environment.try_emplace("PATH", runtimes::Knowledge::get().path);

@@ -37,14 +37,6 @@ std::map<std::string, std::string> environment_of(const std::map<std::string, st
   return environment;
 }
 
-std::map<std::string, std::string> variables_of(const std::vector<std::string>& list) {
-  std::map<std::string, std::string> variables;
-  for (const std::string& entry : list)
-    if (const size_t equals = entry.find('='); equals != std::string::npos && equals > 0)
-      variables[entry.substr(0, equals)] = entry.substr(equals + 1);
-  return variables;
-}
-
 bool is_variable_name(const std::string& name) {
   return !name.empty() && !is_digit(name.front()) && std::all_of(name.begin(), name.end(), is_word_character);
 }

@@ -140,6 +140,8 @@ NamedCpu detected(const std::string& name, const std::map<std::string, bool>& de
   for (const auto& [feature, on] : detected)
     if (const auto info = extension(feature); info && on)
       extensions->enable(info->ID);
+    else if (info)
+      extensions->disable(info->ID);
   return {known, list(*extensions)};
 }
 

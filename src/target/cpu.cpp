@@ -1,5 +1,6 @@
 #include <xaas/target/architectures.h>
 #include <xaas/target/cpu.h>
+#include <xaas/target/feature_bits.h>
 
 #include "architecture.h"
 
@@ -9,6 +10,10 @@
 #include <llvm/TargetParser/Host.h>
 
 #include <algorithm>
+
+#ifdef __aarch64__
+#include <sys/auxv.h>
+#endif
 
 namespace xaas::target {
 namespace {
@@ -68,6 +73,11 @@ Cpu host_cpu() {
   std::map<std::string, bool> detected;
   for (const auto& entry : llvm::sys::getHostCPUFeatures())
     detected[entry.first().str()] = entry.second;
+#ifdef __aarch64__
+  // LLVM reads a few of them. Programs ask for all of these before they start.
+  for (const FeatureBit& bit : feature_bits(host_arch()))
+    detected[bit.name] = getauxval(bit.leaf) >> bit.bit & 1;
+#endif
   return cpu_from_detection(host_arch(), llvm::sys::getHostCPUName().str(), detected);
 }
 
@@ -208,6 +218,13 @@ std::string triple(const std::string& arch) {
 std::string oci_architecture(const std::string& arch) {
   const Architecture* architecture = find_architecture(arch);
   return architecture ? architecture->oci : arch;
+}
+
+std::optional<std::string> arch_of_oci(const std::string& architecture) {
+  for (const std::string& arch : architectures())
+    if (oci_architecture(arch) == architecture)
+      return arch;
+  return std::nullopt;
 }
 
 } // namespace xaas::target

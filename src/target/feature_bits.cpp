@@ -1,5 +1,6 @@
 #include <xaas/target/feature_bits.h>
 
+#include <algorithm>
 #include <array>
 
 namespace xaas::target {
@@ -56,25 +57,28 @@ constexpr auto of_x86_64 = std::to_array<FeatureBit>({
 });
 
 // Linux, include/uapi/linux/auxvec.h.
-constexpr uint32_t hwcap = 16, hwcap2 = 26;
+constexpr uint32_t hwcap = 16, hwcap2 = 26, hwcap3 = 29;
 
 constexpr FeatureBit in(uint32_t type, uint32_t bit, const char* name) {
   return {type, 0, CpuidWord::eax, bit, 0, name};
 }
 
-// Left out although code generation may use them: hints, which older CPUs ignore (bti, pauth), and memory
-// tagging, which only `-fsanitize` asks for.
+// Left out although code generation may use them: hints, which older CPUs ignore (bti, pauth); memory
+// tagging, which only `-fsanitize` asks for; and streaming mode (sme), which only functions with its
+// attributes enter.
 constexpr auto of_aarch64 = std::to_array<FeatureBit>({
-    in(hwcap, 7, "crc"),      in(hwcap, 8, "lse"),        in(hwcap, 10, "fullfp16"),
-    in(hwcap, 12, "rdm"),     in(hwcap, 13, "jsconv"),    in(hwcap, 14, "complxnum"),
-    in(hwcap, 15, "rcpc"),    in(hwcap, 20, "dotprod"),   in(hwcap, 22, "sve"),
-    in(hwcap, 23, "fp16fml"), in(hwcap, 25, "lse2"),      in(hwcap, 26, "rcpc-immo"),
-    in(hwcap, 27, "flagm"),   in(hwcap2, 1, "sve2"),      in(hwcap2, 7, "altnzcv"),
-    in(hwcap2, 8, "fptoint"), in(hwcap2, 10, "f32mm"),    in(hwcap2, 11, "f64mm"),
-    in(hwcap2, 13, "i8mm"),   in(hwcap2, 14, "bf16"),     in(hwcap2, 23, "sme"),
-    in(hwcap2, 34, "cssc"),   in(hwcap2, 36, "sve2p1"),   in(hwcap2, 37, "sme2"),
-    in(hwcap2, 43, "mops"),   in(hwcap2, 44, "hbc"),      in(hwcap2, 46, "rcpc3"),
-    in(hwcap2, 47, "lse128"), in(hwcap2, 50, "faminmax"),
+    in(hwcap, 7, "crc"),      in(hwcap, 8, "lse"),          in(hwcap, 10, "fullfp16"),
+    in(hwcap, 12, "rdm"),     in(hwcap, 13, "jsconv"),      in(hwcap, 14, "complxnum"),
+    in(hwcap, 15, "rcpc"),    in(hwcap, 17, "sha3"), // EOR3 and XAR; the hashes of SHA-512, which it also
+                                                     // means, are intrinsics alone
+    in(hwcap, 20, "dotprod"), in(hwcap, 22, "sve"),         in(hwcap, 23, "fp16fml"),
+    in(hwcap, 25, "lse2"),    in(hwcap, 26, "rcpc-immo"),   in(hwcap, 27, "flagm"),
+    in(hwcap, 33, "cmpbr"),   in(hwcap, 41, "sve2p2"),      in(hwcap2, 1, "sve2"),
+    in(hwcap2, 7, "altnzcv"), in(hwcap2, 8, "fptoint"),     in(hwcap2, 10, "f32mm"),
+    in(hwcap2, 11, "f64mm"),  in(hwcap2, 13, "i8mm"),       in(hwcap2, 14, "bf16"),
+    in(hwcap2, 34, "cssc"),   in(hwcap2, 36, "sve2p1"),     in(hwcap2, 43, "mops"),
+    in(hwcap2, 44, "hbc"),    in(hwcap2, 45, "sve-b16b16"), in(hwcap2, 46, "rcpc3"),
+    in(hwcap2, 47, "lse128"), in(hwcap2, 50, "faminmax"),   in(hwcap3, 2, "lsfe"),
 });
 
 } // namespace
@@ -83,6 +87,14 @@ std::span<const FeatureBit> feature_bits(const std::string& arch) {
   if (arch == "x86_64")
     return of_x86_64;
   return arch == "aarch64" ? std::span<const FeatureBit>(of_aarch64) : std::span<const FeatureBit>();
+}
+
+std::vector<std::string> guarded_features(const std::string& arch, const std::vector<std::string>& features) {
+  std::vector<std::string> guarded;
+  for (const FeatureBit& bit : feature_bits(arch))
+    if (std::find(features.begin(), features.end(), bit.name) != features.end())
+      guarded.emplace_back(bit.name);
+  return guarded;
 }
 
 } // namespace xaas::target

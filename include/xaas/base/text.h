@@ -1,6 +1,7 @@
 // Small string helpers.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,5 +29,8 @@ bool ends_with(std::string_view text, std::string_view suffix);
 
 // The candidate nearest to `word` by edit distance if it is close enough to be a typing error, else "".
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
+
+// The variables of a list of K=V; the last of a name wins. What is no K=V does not count.
+std::map<std::string, std::string> variables_of(const std::vector<std::string>& list);
 
 } // namespace xaas

@@ -103,9 +103,9 @@ struct PreparedReport {
 
 // The base image, and what of it the programs use.
 struct BaseReport {
-  std::string name; // docker://HOST/NAME@DIGEST, or its digest
-  std::vector<std::string> libraries,
-      replaced; // that programs take from it; that come with the application instead
+  std::string name;                   // docker://HOST/NAME@DIGEST, or its digest
+  std::vector<std::string> libraries; // that programs take from it
+  std::vector<std::string> replaced;  // in place of which the application has its own
 };
 
 struct Report {

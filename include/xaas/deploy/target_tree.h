@@ -21,7 +21,8 @@
 // no more than the level, and a library for `haswell` may use instructions that its level lacks. Libraries
 // that are found by their sonames lie in `glibc-hwcaps/LEVEL` beside those of the weakest target. A module is
 // opened by its path, where nothing is searched, so a library without code that needs it stands there
-// (dlsym() finds its symbols):
+// (dlsym() finds its symbols). glibc knows no levels of AArch64: there, modules are those of the weakest
+// target.
 //
 //   usr/local/lib/m/_solver.so                                         needs _solver.so.target
 //   .xaas/modules/usr/local/lib/m/_solver.so.target                    needs that of x86-64

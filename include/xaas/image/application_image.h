@@ -56,13 +56,12 @@ using ContentProvider = std::function<Result<std::string>(const Digest&)>;
 std::string rfc3339(int64_t seconds);
 Result<int64_t> parse_rfc3339(const std::string& text);
 
-// The layers for building on the target: `base` has compilers and build tools, `source` the sources below
-// /.xaas/source.
-// `base` is the toolchain's image, which the deployed image does not have.
+// The layers for building on the target: `base` has those of the toolchain's image, which the deployed image
+// does not have; `source` has the sources below /.xaas/source.
 struct SourceLayers {
   std::vector<oci::NewLayer> base;
   oci::NewLayer source;
-  std::map<std::string, std::string> annotations; // of the image, about its base
+  std::map<std::string, std::string> annotations; // about the toolchain's image
 };
 
 inline constexpr const char* base_role = "image-base"; // of the base's layers; `base` is the toolchain's

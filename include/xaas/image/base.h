@@ -21,7 +21,7 @@ inline constexpr const char* no_base = "scratch";
 // What an application image says about its base, whose layers it also has.
 struct Base {
   Digest digest;         // of its manifest
-  std::string reference; // HOST/NAME:TAG in a registry; empty: it came from a file
+  std::string reference; // HOST/NAME[:TAG] in a registry; empty: it came from a file
   // Entrypoint, command, environment, working directory, labels and further members of its configuration.
   oci::ImageConfig config;
   // Those of its directories in which the application has files: these keep their modes and owners.

@@ -21,14 +21,16 @@ namespace xaas::image {
 
 class BaseImage {
 public:
+  // `environment`: of the application, which replaces that of the base.
   // Reads the names in all its layers (checked), which are unpacked in the directory `tree`. That must exist
   // as long as the object. Libraries are read in workers, which requires a process with one thread. Integrity
   // error for damaged layers.
   static Result<std::unique_ptr<BaseImage>> read(Base base, const oci::Layers& layers, const fs::path& tree,
-                                                 const std::string& arch);
+                                                 const std::string& arch,
+                                                 const std::map<std::string, std::string>& environment);
 
   // The path in the image of a file with this path, both relative to the root. failed if the base has a
-  // directory there, or a file where the path has a directory.
+  // directory there, or a file or a dangling link where the path has a directory.
   Result<std::string> place(const std::string& path) const;
   // Rewrites paths and relative destinations of links, and keeps the order by path. Directories that the base
   // has are left out. failed as for place(), and if two of the files get the same path.
@@ -38,6 +40,15 @@ public:
   // What the base's loader finds for this name. Without a GNU C library, a base has no libraries that
   // programs for one could load, and none is found.
   Result<loader::Found> find(const std::string& name);
+  // The copies of the library that the loader prefers to that on better CPUs (glibc-hwcaps).
+  Result<std::vector<const loader::Library*>> find_for_levels(const std::string& name);
+  // What the loader finds by the RUNPATH of a file of the application, if that leads to a directory of the
+  // base.
+  Result<const loader::Library*> find_by_runpath(const std::string& file, const loader::Dynamic& dynamic,
+                                                 const std::string& name);
+  // From now on, another loader searches, which has these directories and the base's cache. failed if it does
+  // not find the base's own libraries.
+  Result<void> replace_loader(const std::vector<std::string>& directories);
   // Whether the base has everything that its library needs.
   Result<bool> is_complete(const loader::Library& library);
   Result<loader::Symbols> symbols(const loader::Library& library) const { return root_.symbols(library); }

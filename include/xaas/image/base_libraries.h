@@ -6,6 +6,7 @@
 #include <xaas/base/result.h>
 #include <xaas/loader/loading.h>
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -20,14 +21,16 @@ struct Dependent {
   std::set<std::string> symbols; // that it needs
 };
 
-// A library of the closure, as this machine has it.
-struct ClosureLibrary {
-  const loader::Library* library = nullptr;
-  loader::Symbols symbols;
+// The libraries of the closure, as this machine has them.
+struct MachineLibraries {
+  std::map<std::string, const loader::Library*> by_name;
+  std::function<Result<loader::Symbols>(const loader::Library&)> symbols; // reads them
+  std::vector<std::string> loader_directories; // that their loader searches by default
 };
 
 struct BaseChoice {
   std::set<std::string> brought; // names of the closure that come with the application
+  std::set<std::string> taken;   // of the base; with all parts of its C library if it is used
   // Where those come to lie that the base has, too: the path relative to its root at which its loader finds
   // them.
   std::map<std::string, std::string> places;
@@ -37,18 +40,18 @@ struct BaseChoice {
   std::string directory;
 };
 
-// A library of the base counts only if it has every symbol version, and every symbol, that the application's
-// files need of this machine's library, and everything that it needs itself. The parts of the C library, with
-// the loader, are taken from the base together or not at all. What an uncounted library leads to is needed as
-// this machine has it, and may rule out others; nothing else is needed of a library that counts. `aliases`:
-// other names by which files need libraries of the closure. Notes the libraries that are taken.
+// The application takes a library from the base only if that has every symbol version, and every symbol, that
+// the application's files need of this machine's library, and everything that it needs itself. The parts of
+// the C library, with the loader, are taken together or not at all. `aliases`: other names by which files
+// need libraries of the closure. Notes the libraries that are taken.
 //
-// A library that comes with the application replaces one of the same name, because the loader has one
-// directory order for all programs. failed if this machine's library lacks a version or symbol of the base's,
-// whose own programs may need it.
+// A library that comes with the application replaces one of the same name, because the loader searches
+// directories in one order for all programs. failed if this machine's library lacks a version or symbol of
+// the base's, whose own programs may need it, if the base has another copy that its loader prefers on some
+// CPUs or by the RUNPATH of an application's file, or as for BaseImage::replace_loader().
 Result<BaseChoice> choose_libraries(BaseImage& base, const std::vector<Dependent>& files,
                                     const std::set<std::string>& interpreters,
-                                    const std::map<std::string, ClosureLibrary>& closure,
+                                    const MachineLibraries& closure,
                                     const std::map<std::string, std::string>& aliases);
 
 // The error for a C library that cannot replace the base's, because `where` has no such part.

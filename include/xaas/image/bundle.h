@@ -46,6 +46,8 @@ struct BundleConfiguration {
   std::vector<link::InstalledFile>
       runtime;                        // run-time closure: files, symlinks and directories; sorted by path
   std::vector<std::string> arguments; // passed to the build system
+  // Names of the libraries that it takes from the base image, in Base::libraries; sorted.
+  std::vector<std::string> base_libraries = {};
 };
 
 // A digest of all that deploying makes files of. Configurations with equal ones give images that differ in
@@ -105,8 +107,8 @@ struct Usage {
 Result<Usage> usage_of(const Bundle& bundle, const BundleConfiguration& configuration);
 
 // The file through which a configuration brings a library, without its directory: lib<name>.so of its
-// run-time closure or among its installed files, or lib<name>.a among the inputs of its links. Nothing if it
-// does not bring the library.
+// run-time closure, of the base image or among its installed files, or lib<name>.a among the inputs of its
+// links. Nothing if it does not bring the library.
 Result<std::optional<std::string>>
 library_file(const Bundle& bundle, const BundleConfiguration& configuration, const std::string& name);
 

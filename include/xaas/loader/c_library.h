@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 
 namespace xaas::loader {
@@ -36,6 +37,11 @@ constexpr bool is_of_c_library(std::string_view name) {
     if (part.name == name)
       return true;
   return false;
+}
+
+// Where the psABI of the architecture puts the loader.
+inline std::string loader_path(const std::string& arch) {
+  return arch == "x86_64" ? "/lib64/ld-linux-x86-64.so.2" : "/lib/ld-linux-" + arch + ".so.1";
 }
 
 } // namespace xaas::loader

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace xaas::loader {
@@ -17,6 +18,8 @@ namespace xaas::loader {
 // The directories compiled into glibc, in its order: both Debian's multiarch directories and the lib64 ones
 // of other distributions.
 std::vector<std::string> default_directories(const std::string& arch);
+// Those of one loader, whose file has them as strings; all of them if it has none.
+std::vector<std::string> default_directories_of(std::string_view loader, const std::string& arch);
 
 // How to read configuration files; all paths are absolute.
 struct ConfigurationFiles {
@@ -36,6 +39,7 @@ struct Cache {
   std::map<std::string, std::string> paths; // by name
   std::vector<std::string> directories;     // of them, each once
 };
+inline constexpr uint64_t largest_cache = uint64_t(64) << 20; // in bytes
 Cache parse_cache(const std::string& content, const std::string& arch);
 
 struct Directories {

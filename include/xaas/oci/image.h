@@ -108,6 +108,9 @@ struct NewLayer {
   std::function<Result<BlobPtr>()> open; // unchecked; called when the blob is written, at most once
   std::optional<Reference> origin;       // an image that contains the blob
 };
+// A layer of an image byte for byte, for another image. The image must exist as long as the layer.
+NewLayer layer_of(const Image& image, size_t index);
+
 struct NewImage {
   ImageConfig config; // diff_ids and history are filled in from the layers
   std::map<std::string, std::string> annotations;

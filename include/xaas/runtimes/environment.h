@@ -15,9 +15,6 @@ std::map<std::string, std::string> environment_of(const std::map<std::string, st
                                                   const std::map<std::string, std::string>& own,
                                                   const std::function<bool(const std::string&)>& visible);
 
-// The variables of a list of K=V; the last of a name wins. What is no K=V does not count.
-std::map<std::string, std::string> variables_of(const std::vector<std::string>& list);
-
 // True for a name that a shell takes: letters, digits and `_`, and no digit first.
 bool is_variable_name(const std::string& name);
 

@@ -89,5 +89,6 @@ std::string triple(const std::string& arch);
 
 // The OCI name of an architecture (GOARCH): "amd64", "arm64".
 std::string oci_architecture(const std::string& arch);
+std::optional<std::string> arch_of_oci(const std::string& architecture); // nothing: it is not known
 
 } // namespace xaas::target

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace xaas::target {
 
@@ -25,5 +26,8 @@ struct FeatureBit {
 // Sources: Intel SDM, volume 2, CPUID; AMD64 APM, volume 3, appendix E; Linux,
 // Documentation/arch/arm64/elf_hwcaps.rst.
 std::span<const FeatureBit> feature_bits(const std::string& arch);
+
+// Those of `features` that have a bit, in its order: a program checks them before it starts.
+std::vector<std::string> guarded_features(const std::string& arch, const std::vector<std::string>& features);
 
 } // namespace xaas::target

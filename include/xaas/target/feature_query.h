@@ -28,7 +28,7 @@ static void ask(unsigned int leaf, unsigned int subleaf, unsigned int words[4]) 
                    : "0"(leaf), "2"(subleaf));
 }
 
-/* `auxiliary`: pairs of a type and a value, of which AArch64 makes use; may be null here. */
+/* `auxiliary`: pairs of a type and a value, which only AArch64 reads; may be null on x86-64. */
 static void start_asking(struct cpu_answers* answers, const unsigned long* auxiliary) {
   unsigned int low, high;
   (void)auxiliary;
@@ -76,6 +76,8 @@ static int has_feature(struct cpu_answers* answers, const struct cpu_feature* fe
   return entry[0] ? (int)(entry[1] >> feature->bit & 1) : 0;
 }
 
+#else
+#error "no way to ask this architecture for its features"
 #endif
 #endif
 #endif

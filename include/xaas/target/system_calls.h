@@ -7,15 +7,15 @@
 #ifdef __x86_64__
 
 enum {
-  number_of_read = 0,
-  number_of_write = 1,
-  number_of_close = 3,
-  number_of_mmap = 9,
-  number_of_execve = 59,
-  number_of_exit_group = 231,
-  number_of_openat = 257,
-  number_of_readlinkat = 267,
-  number_of_faccessat = 269,
+  call_read = 0,
+  call_write = 1,
+  call_close = 3,
+  call_mmap = 9,
+  call_execve = 59,
+  call_exit_group = 231,
+  call_openat = 257,
+  call_readlinkat = 267,
+  call_faccessat = 269,
 };
 
 static long system_call(long number, long a, long b, long c, long d, long e, long f) {
@@ -33,15 +33,15 @@ static long system_call(long number, long a, long b, long c, long d, long e, lon
 #elif defined(__aarch64__)
 
 enum {
-  number_of_faccessat = 48,
-  number_of_openat = 56,
-  number_of_close = 57,
-  number_of_read = 63,
-  number_of_write = 64,
-  number_of_readlinkat = 78,
-  number_of_exit_group = 94,
-  number_of_execve = 221,
-  number_of_mmap = 222,
+  call_faccessat = 48,
+  call_openat = 56,
+  call_close = 57,
+  call_read = 63,
+  call_write = 64,
+  call_readlinkat = 78,
+  call_exit_group = 94,
+  call_execve = 221,
+  call_mmap = 222,
 };
 
 static long system_call(long number, long a, long b, long c, long d, long e, long f) {
@@ -59,36 +59,38 @@ static long system_call(long number, long a, long b, long c, long d, long e, lon
   return first;
 }
 
+#else
+#error "no system calls for this architecture"
 #endif
 
 enum { working_directory = -100 }; /* AT_FDCWD */
 
-__attribute__((unused)) static long write_file(int file, const void* bytes, unsigned long size) {
-  return system_call(number_of_write, file, (long)bytes, (long)size, 0, 0, 0);
+static inline long write_file(int file, const void* bytes, unsigned long size) {
+  return system_call(call_write, file, (long)bytes, (long)size, 0, 0, 0);
 }
-__attribute__((unused)) static long open_to_read(const char* path) {
-  return system_call(number_of_openat, working_directory, (long)path, 02000000 /* O_CLOEXEC */, 0, 0, 0);
+static inline long open_to_read(const char* path) {
+  return system_call(call_openat, working_directory, (long)path, 02000000 /* O_CLOEXEC */, 0, 0, 0);
 }
-__attribute__((unused)) static long read_file(long file, void* bytes, unsigned long size) {
-  return system_call(number_of_read, file, (long)bytes, (long)size, 0, 0, 0);
+static inline long read_file(long file, void* bytes, unsigned long size) {
+  return system_call(call_read, file, (long)bytes, (long)size, 0, 0, 0);
 }
-__attribute__((unused)) static void close_file(long file) {
-  system_call(number_of_close, file, 0, 0, 0, 0, 0);
+static inline void close_file(long file) {
+  system_call(call_close, file, 0, 0, 0, 0, 0);
 }
-__attribute__((unused)) static long read_link(const char* path, char* bytes, unsigned long size) {
-  return system_call(number_of_readlinkat, working_directory, (long)path, (long)bytes, (long)size, 0, 0);
+static inline long read_link(const char* path, char* bytes, unsigned long size) {
+  return system_call(call_readlinkat, working_directory, (long)path, (long)bytes, (long)size, 0, 0);
 }
-__attribute__((unused)) static int is_there(const char* path) {
-  return system_call(number_of_faccessat, working_directory, (long)path, 0, 0, 0, 0) == 0;
+static inline int is_there(const char* path) {
+  return system_call(call_faccessat, working_directory, (long)path, 0, 0, 0, 0) == 0;
 }
-__attribute__((unused)) static long execute(const char* path, char** arguments, char** environment) {
-  return system_call(number_of_execve, (long)path, (long)arguments, (long)environment, 0, 0, 0);
+static inline long execute(const char* path, char** arguments, char** environment) {
+  return system_call(call_execve, (long)path, (long)arguments, (long)environment, 0, 0, 0);
 }
-__attribute__((unused)) static long allocate_pages(unsigned long size) { /* private, anonymous */
-  return system_call(number_of_mmap, 0, (long)size, 3, 0x22, -1, 0);
+static inline long allocate_pages(unsigned long size) { /* private, anonymous */
+  return system_call(call_mmap, 0, (long)size, 3, 0x22, -1, 0);
 }
-__attribute__((unused, noreturn)) static void leave_process(int code) {
-  system_call(number_of_exit_group, code, 0, 0, 0, 0, 0);
+__attribute__((noreturn)) static inline void leave_process(int code) {
+  system_call(call_exit_group, code, 0, 0, 0, 0, 0);
   __builtin_unreachable();
 }
 

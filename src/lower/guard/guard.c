@@ -61,15 +61,18 @@ static void check(const char* program, const u64* auxiliary) {
 __attribute__((visibility("hidden"))) void xaas_guard_program(int count, char** arguments, char** environment) {
   while (*environment)
     ++environment;
-  check(count > 0 && arguments ? arguments[0] : 0, (const u64*)(environment + 1));
+  // glibc removes variables of set-user-ID programs in place, which leaves more nulls.
+  while (!*environment)
+    ++environment;
+  check(count > 0 && arguments ? arguments[0] : 0, (const u64*)environment);
 }
 
-// Not every C library gives them to those of DT_INIT_ARRAY. Without /proc, AArch64 has nobody to ask, and the
-// program that loads the library has a guard of its own.
+// Not every C library passes them to entries of DT_INIT_ARRAY, so a library on AArch64 reads the auxiliary vector from
+// /proc. Without /proc it is not checked.
 __attribute__((visibility("hidden"))) void xaas_guard_library(void) {
 #ifdef __x86_64__
   check(0, 0);
-#else
+#elif defined(__aarch64__)
   u64 auxiliary[128];
   const long file = open_to_read("/proc/self/auxv");
   const long size = file < 0 ? file : read_file(file, auxiliary, sizeof auxiliary - 2 * sizeof *auxiliary);

@@ -73,6 +73,8 @@ expect_equal "a program of the base" "$("${run[@]}" --entrypoint /bin/bash oci:a
 "$XAAS" copy oci:app:here rootfs:tree -q >/dev/null
 expect_equal "as a tree" "$("${run[@]}" rootfs:tree)" "$wanted"
 expect_equal "an installation" "$("$XAAS" install oci:app:here --prefix "$PWD/installed" --container never -q --format json | jq -r '.programs | join(" ")')" solve
+expect_equal "an installed program, without its data" "$(installed/bin/solve)" $' 2.71828\nshell spec'
+! grep -q "rootfs/usr/bin" installed/bin/solve || fail "programs of the base are on PATH: $(cat installed/bin/solve)"
 
 # The same again; several targets; a second use of what was deployed.
 "${build[@]}" -o oci:app:again >/dev/null
@@ -106,6 +108,25 @@ assert_json built.json '.base.libraries == [] and .base.replaced == []'
 "${run[@]}" oci:tiny:here >output || true
 expect_equal "on a base without a C library, and without a link /lib" "$(cat output)" " 2.71828"
 expect_exit 7 "${run[@]}" --entrypoint /bin/seven oci:tiny:here
+# On one with an older C library, which only the C library of this machine can replace: its loader finds it where the base has it.
+mkdir -p older/usr/lib64 older/lib64 older/bin
+printf 'int puts(const char *text) { return !text; }\n' >puts.c
+printf 'GLIBC_2.2.5 { global: puts; };\n' >versions
+clang-22 -shared -nostdlib -fPIC -fno-builtin -Wl,-soname,libc.so.6,--version-script,versions -o older/libc.so.6 puts.c
+cp seven older/bin/
+directory=/usr/lib/$(clang-22 -print-multiarch 2>/dev/null || dpkg-architecture -qDEB_HOST_MULTIARCH)
+mkdir -p "older$directory"
+mv older/libc.so.6 "older$directory/"
+cp "older$directory/libc.so.6" older/lib64/ld-linux-x86-64.so.2
+tar -C older --owner=0 --group=0 -cf older.tar .
+image_of_tar base older older.tar
+tiny_project hello
+"$XAAS" build hello -q --image-base oci:base:older -o oci:on-older:ir --format json >built.json
+assert_json built.json '.base.libraries == [] and (.base.replaced | contains(["libc.so.6"]))'
+"$XAAS" deploy oci:on-older:ir -o oci:on-older:here -q >/dev/null
+"$XAAS" check oci:on-older:here -q >/dev/null
+"${run[@]}" oci:on-older:here | finds '^hello ' || fail "the program does not run with the C library that it brings"
+
 # What is deployed is a base, too; and one layer more than the application has.
 "${build[@]}" --isa x86-64 --image-base oci:app:here -o oci:upon:ir --format json >built.json
 "$XAAS" deploy oci:upon:ir -o oci:upon:here -q >/dev/null
@@ -124,6 +145,35 @@ expect_equal "from source, on the base" "$("${run[@]}" oci:source-one:here)" "$w
 expect_equal "layers on a base without a C library" "$(cat roles-small)" "image-base runtime application"
 "${run[@]}" oci:source-small:here >output || true
 expect_equal "from source, on a base without a C library" "$(cat output)" " 2.71828"
+
+# One configuration that takes a library from the base, and one that brings its own.
+mkdir -p two/lib
+for n in 1 2; do
+  printf 'int f1(void) { return 1; }\n%s' "$([ $n = 1 ] || echo 'int f2(void) { return 2; }')" >two/lib$n.c
+  printf 'V1 { global: f1; };\n%s' "$([ $n = 1 ] || echo 'V2 { global: f2; } V1;')" >two/versions$n
+  mkdir -p two/$n
+  clang-22 -shared -fPIC -Wl,-soname,libtwo.so.1,--version-script,two/versions$n -o two/$n/libtwo.so.1 two/lib$n.c
+done
+mkdir -p "two/root$directory"
+cp two/1/libtwo.so.1 "two/root$directory/"
+cp "$(layer_of base one)" two.tar
+tar -C two/root --owner=0 --group=0 -rf two.tar ".$directory/libtwo.so.1"
+image_of_tar base two two.tar
+mkdir two/src
+printf 'int f1(void);\nint f2(void);\n#include <stdio.h>\nint main(void) {\n#ifdef TWO\n  return printf("%%d\\n", f2()) < 0;\n#else\n  return printf("%%d\\n", f1()) < 0;\n#endif\n}\n' >two/src/main.c
+printf 'main: main.c\n\t$(CC) $(CFLAGS) -o $@ $< %s\ninstall: main\n\tinstall -D main $(DESTDIR)$(PREFIX)/bin/main\n' "$PWD/two/2/libtwo.so.1" >two/src/Makefile
+cat >two/src/xaas.json <<'END'
+{"name": "two", "build": {"system": "make"}, "isa": [], "image": {"base": "oci:base:two", "entrypoint": ["/usr/local/bin/main"]},
+ "specializations": [{"name": "two", "category": "other", "default": "off",
+   "values": [{"value": "off", "arguments": ["CFLAGS=-O2"], "requires": {"library": [{"name": "two", "from": "image"}]}},
+              {"value": "on", "arguments": ["CFLAGS=-O2 -DTWO"]}]}]}
+END
+"$XAAS" build two/src -q -o oci:two-app:ir --format json >built.json
+assert_json built.json '(.base.libraries | contains(["libtwo.so.1"])) and .base.replaced == ["libtwo.so.1"]'
+for value in off on; do
+  "$XAAS" deploy oci:two-app:ir --set two=$value -o oci:two-app:$value -q >/dev/null
+  expect_equal "two=$value" "$("${run[@]}" oci:two-app:$value)" "$([ $value = off ] && echo 1 || echo 2)"
+done
 
 # Without network or the base, the image is enough; through a registry, the base's blobs stay where they are.
 mv base elsewhere

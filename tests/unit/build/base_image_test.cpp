@@ -81,7 +81,8 @@ protected:
     const std::string name = "oci:" + (directory_.path() / "layout").string() + ":base";
     const Result<Digest> written = oci::write_image(*oci::parse_reference(name), image);
     EXPECT_TRUE(written);
-    auto opened = build::open_base(name, target::host_arch(), directory_.path() / "tree", {}, no_progress());
+    auto opened = build::open_base(name, target::host_arch(), directory_.path() / "tree", environment_, {},
+                                   no_progress());
     if (!opened)
       return std::move(opened).error();
     base_ = std::move(opened->image);
@@ -116,6 +117,7 @@ protected:
   std::unique_ptr<oci::LayerBuilder> layer_;
   std::unique_ptr<image::BaseImage> base_;
   std::string name_;
+  std::map<std::string, std::string> environment_; // of the application
   Linked program_{"/usr/bin/program", {}, {}};
 };
 
@@ -177,6 +179,73 @@ TEST_F(BaseImageTest, ALibraryOfTheBaseThatLacksItsOwnIsNone) {
   EXPECT_THAT(paths(gather()), ElementsAre("usr/lib/" + multiarch_ + "/libx.so.1"));
 }
 
+TEST_F(BaseImageTest, CopiesForBetterCpusMustServeAsWell) {
+  if (target::host_arch() != "x86_64")
+    GTEST_SKIP() << "glibc has no levels of this architecture";
+  c_library_in_base();
+  in_base("libx.so.1", {two, "", ""});
+  in_base("glibc-hwcaps/x86-64-v3/libx.so.1", {two, "", ""});
+  links("libx.so.1", {two, "", ""}, "", {"g"});
+  EXPECT_THAT(paths(gather()), IsEmpty());
+
+  in_base("glibc-hwcaps/x86-64-v2/libx.so.1", {one, "", ""});
+  fs::remove_all(directory_.path() / "tree");
+  const Result<Closure> closure = gather();
+  ASSERT_FALSE(closure);
+  EXPECT_THAT(closure.error().message, HasSubstr("glibc-hwcaps/x86-64-v2/libx.so.1"));
+  EXPECT_THAT(closure.error().message, HasSubstr("which its loader prefers on some CPUs"));
+}
+
+TEST_F(BaseImageTest, ARunpathThatLeadsToAnUnfitLibraryIsAnError) {
+  c_library_in_base();
+  EXPECT_TRUE(
+      layer_->add_file("usr/local/lib/libx.so.1", *read_file(compile("old/libx.so.1", {one, "", ""}))));
+  links("libx.so.1", {two, "", ""}, "", {"g"});
+  program_.dynamic.runpath = {"$ORIGIN/../local/lib"};
+  const Result<Closure> closure = gather();
+  ASSERT_FALSE(closure);
+  EXPECT_THAT(closure.error().message, HasSubstr("which /usr/bin/program finds first, by its RUNPATH"));
+}
+
+TEST_F(BaseImageTest, TheApplicationsOwnVariableLeadsToLibraries) {
+  c_library_in_base();
+  EXPECT_TRUE(layer_->add_file("opt/f/libx.so.1", *read_file(compile("of-opt/libx.so.1", {one, "", ""}))));
+  links("libx.so.1", {one, "", ""}, "", {"f"});
+  EXPECT_THAT(paths(gather()), ElementsAre("usr/lib/" + multiarch_ + "/libx.so.1"));
+  environment_ = {{"LD_LIBRARY_PATH", "/opt/f"}};
+  fs::remove_all(directory_.path() / "tree");
+  EXPECT_THAT(paths(gather()), IsEmpty());
+}
+
+// As it is compiled into the loader. Those of two distributions differ.
+TEST_F(BaseImageTest, TheBasesLoaderDecidesWhereLibrariesAre) {
+  if (target::host_arch() != "x86_64")
+    GTEST_SKIP() << "the path of the loader is that of x86-64";
+  c_library_in_base();
+  const std::string directories = std::string(1, '\0') + "/usr/lib/" + multiarch_ + "/" + '\0';
+  EXPECT_TRUE(layer_->add_file("lib64/ld-linux-x86-64.so.2", directories));
+  EXPECT_TRUE(
+      layer_->add_file("usr/lib64/libx.so.1", *read_file(compile("of-lib64/libx.so.1", {one, "", ""}))));
+  links("libx.so.1", {one, "", ""}, "", {"f"});
+  EXPECT_THAT(paths(gather()), ElementsAre("usr/lib/" + multiarch_ + "/libx.so.1"));
+}
+
+TEST_F(BaseImageTest, AnotherLoaderMustFindTheLibrariesOfTheBase) {
+  if (target::host_arch() != "x86_64")
+    GTEST_SKIP() << "the path of the loader is that of x86-64";
+  EXPECT_TRUE(layer_->add_file("lib64/ld-linux-x86-64.so.2", std::string(1, '\0') + "/usr/lib64/" + '\0'));
+  EXPECT_TRUE(layer_->add_file(
+      "usr/lib64/libc.so.6",
+      *read_file(compile("of-lib64/libc.so.6", {puts_code, "GLIBC_2.2.5 { global: puts; };", ""}))));
+  const std::string loader = directory_.path() / "loader";
+  ASSERT_TRUE(write_file(loader, std::string(1, '\0') + "/usr/lib/" + multiarch_ + "/" + '\0'));
+  program_.dynamic.interpreter = loader;
+  links("libc.so.6", {puts_code, "GLIBC_2.2.5 { global: puts; };", ""}, "GLIBC_2.2.5", {"puts"});
+  const Result<Closure> closure = gather();
+  ASSERT_FALSE(closure);
+  EXPECT_THAT(closure.error().message, HasSubstr("its loader does not search /usr/lib64"));
+}
+
 TEST_F(BaseImageTest, NeitherLibraryCanReplaceTheOther) {
   c_library_in_base();
   in_base("libx.so.1", {one, "OF_BASE { global: f; };", ""});
@@ -217,8 +286,11 @@ TEST_F(BaseImageTest, AnOldEnoughCLibraryBringsNoPartOfIt) {
 TEST_F(BaseImageTest, WithoutTheLoaderThatProgramsNameTheCLibraryIsNone) {
   c_library_in_base();
   links("libc.so.6", {puts_code, "GLIBC_2.2.5 { global: puts; };", ""}, "GLIBC_2.2.5", {"puts"});
-  program_.dynamic.interpreter = "/etc/mtab"; // any file that this machine has and the base has not
-  EXPECT_THAT(paths(gather()), ElementsAre("etc/mtab", "usr/lib/" + multiarch_ + "/libc.so.6"));
+  const std::string loader = directory_.path() / "loader"; // a file that the base does not have
+  ASSERT_TRUE(write_file(loader, "loader"));
+  program_.dynamic.interpreter = loader;
+  EXPECT_THAT(paths(gather()),
+              UnorderedElementsAre(loader.substr(1), "usr/lib/" + multiarch_ + "/libc.so.6"));
 }
 
 // musl's base images have libraries by the same names.

@@ -30,8 +30,9 @@ std::string choice(const spec::HostPreference& preference,
                    const std::optional<std::vector<std::string>>& library_path = {}) {
   image::Bundle bundle;
   bundle.host = {preference};
-  const std::vector<link::InstalledFile> closure = files(runtime.value_or(std::vector<std::string>()));
-  const auto choices = host_choices(bundle, runtime ? &closure : nullptr, system, library_path);
+  image::BundleConfiguration configuration;
+  configuration.runtime = files(runtime.value_or(std::vector<std::string>()));
+  const auto choices = host_choices(bundle, runtime ? &configuration : nullptr, system, library_path);
   EXPECT_EQ(choices.size(), 1u);
   EXPECT_EQ(choices[0].what, preference.what);
   EXPECT_EQ(choices[0].host, !choices[0].found.empty());

@@ -53,6 +53,14 @@ TEST(CpuGuard, BringsNothingAlong) {
     for (const char* symbol : {"memset", "strlen", "__stack_chk_fail"})
       EXPECT_THAT(*guard, Not(HasSubstr(symbol))) << name;
   }
+  for (const char* name : {"neoverse-v2", "apple-m4", "armv9.6-a"})
+    for (const GuardedFile file : {GuardedFile::program, GuardedFile::library}) {
+      const auto guard = cpu_guard(*target::cpu_by_name("aarch64", name), file);
+      ASSERT_TRUE(guard) << name << ": " << guard.error().message;
+      EXPECT_THAT(*guard, HasSubstr(".note.gnu.property")) << name;
+      for (const char* symbol : {"memset", "strlen", "__stack_chk_fail"})
+        EXPECT_THAT(*guard, Not(HasSubstr(symbol))) << name;
+    }
 }
 
 } // namespace

@@ -35,23 +35,47 @@ std::set<std::string> without_bit() {
   for (const char* every : {"fp-armv8", "neon", "v8a"})
     names.insert(every);
   // Only intrinsics, assembly and attributes lead to their instructions; or only the system's own code can.
-  for (const char* intrinsic : {"aes",         "brbe",     "btie",     "ccdp",     "ccpp",
-                                "ccidx",       "chk",      "d128",     "fp8",      "fp8dot2",
-                                "fp8dot4",     "fp8fma",   "f8f16mm",  "f8f32mm",  "fpac",
-                                "gcs",         "hcx",      "ite",      "lor",      "ls64",
-                                "lsfe",        "lsui",     "lut",      "mec",      "mpam",
-                                "mte",         "nv",       "occmo",    "pan",      "pan-rwv",
-                                "pauth",       "pauth-lr", "pcdphint", "perfmon",  "poe2",
-                                "pops",        "predres",  "rand",     "ras",      "rasv2",
-                                "rme",         "sb",       "sel2",     "sha2",     "sha3",
-                                "sm4",         "spe",      "spe-eef",  "specres2", "ssbs",
-                                "the",         "tev",      "tlb-rmi",  "tlbid",    "tlbiw",
-                                "tracev8.4",   "trbe",     "uaops",    "vh",       "wfxt",
-                                "xs",          "amvs",     "am",       "dit",      "ecv",
-                                "ete",         "fgt",      "bti",      "crypto",   "mops-go",
-                                "btie",        "nmi",      "mtetc",    "gcie",     "cpa",
-                                "cmh",         "cmpbr",    "fprcvt",   "clrbhb",   "f16f32dot",
-                                "f16f32mm",    "f16mm",    "lscp",     "mpamv2",   "prfm-slc-target",
+  for (const char* intrinsic : {"aes",         "brbe",
+                                "btie",        "ccdp",
+                                "ccpp",        "ccidx",
+                                "chk",         "d128",
+                                "fp8",         "fp8dot2",
+                                "fp8dot4",     "fp8fma",
+                                "f8f16mm",     "f8f32mm",
+                                "fpac",        "gcs",
+                                "hcx",         "ite",
+                                "lor",         "ls64",
+                                "lsui",        "lut",
+                                "mec",         "mpam",
+                                "mte",         "nv",
+                                "occmo",       "pan",
+                                "pan-rwv",     "pauth",
+                                "pauth-lr",    "pcdphint",
+                                "perfmon",     "poe2",
+                                "pops",        "predres",
+                                "rand",        "ras",
+                                "rasv2",       "rme",
+                                "sb",          "sel2",
+                                "sha2",        "sm4",
+                                "spe",         "spe-eef",
+                                "specres2",    "ssbs",
+                                "the",         "tev",
+                                "tlb-rmi",     "tlbid",
+                                "tlbiw",       "tracev8.4",
+                                "trbe",        "uaops",
+                                "vh",          "wfxt",
+                                "xs",          "amvs",
+                                "am",          "dit",
+                                "ecv",         "ete",
+                                "fgt",         "bti",
+                                "crypto",      "mops-go",
+                                "btie",        "nmi",
+                                "mtetc",       "gcie",
+                                "cpa",         "cmh",
+                                "fprcvt",      "clrbhb",
+                                "f16f32dot",   "f16f32mm",
+                                "f16mm",       "lscp",
+                                "mpamv2",      "prfm-slc-target",
                                 "specrestrict"})
     names.insert(intrinsic);
   return names;
@@ -67,10 +91,8 @@ TEST(FeatureBits, OfEveryAArch64ExtensionOrAReason) {
       unknown += "(no feature: " + name + ") ";
   for (const llvm::AArch64::ExtensionInfo& extension : llvm::AArch64::Extensions) {
     const std::string name = extension.PosTargetFeature.drop_front().str();
-    // Of streaming mode and of scalable vectors there are many; code generation uses none without the first
-    // one.
-    const bool of_vectors = name.starts_with("sme") || name.starts_with("sve") || name.starts_with("ssve");
-    if (!known.contains(name) && !of_vectors)
+    const bool streaming = name.starts_with("sme") || name.starts_with("ssve");
+    if (!known.contains(name) && !streaming)
       unknown += name + " ";
   }
   EXPECT_EQ(unknown, "");
@@ -80,17 +102,38 @@ TEST(FeatureBits, AreThoseOfTheKernelsHeader) {
   const Result<std::string> header = read_file("/usr/aarch64-linux-gnu/include/asm/hwcap.h");
   if (!header)
     GTEST_SKIP() << "no header of AArch64's kernel here (linux-libc-dev-arm64-cross)";
-  const std::map<std::string, std::string> names = {
-      {"crc", "HWCAP_CRC32"},        {"lse", "HWCAP_ATOMICS"},       {"fullfp16", "HWCAP_ASIMDHP"},
-      {"rdm", "HWCAP_ASIMDRDM"},     {"jsconv", "HWCAP_JSCVT"},      {"complxnum", "HWCAP_FCMA"},
-      {"rcpc", "HWCAP_LRCPC"},       {"dotprod", "HWCAP_ASIMDDP"},   {"sve", "HWCAP_SVE"},
-      {"fp16fml", "HWCAP_ASIMDFHM"}, {"lse2", "HWCAP_USCAT"},        {"rcpc-immo", "HWCAP_ILRCPC"},
-      {"flagm", "HWCAP_FLAGM"},      {"sve2", "HWCAP2_SVE2"},        {"altnzcv", "HWCAP2_FLAGM2"},
-      {"fptoint", "HWCAP2_FRINT"},   {"f32mm", "HWCAP2_SVEF32MM"},   {"f64mm", "HWCAP2_SVEF64MM"},
-      {"i8mm", "HWCAP2_I8MM"},       {"bf16", "HWCAP2_BF16"},        {"sme", "HWCAP2_SME"},
-      {"cssc", "HWCAP2_CSSC"},       {"sve2p1", "HWCAP2_SVE2P1"},    {"sme2", "HWCAP2_SME2"},
-      {"mops", "HWCAP2_MOPS"},       {"hbc", "HWCAP2_HBC"},          {"rcpc3", "HWCAP2_LRCPC3"},
-      {"lse128", "HWCAP2_LSE128"},   {"faminmax", "HWCAP2_FAMINMAX"}};
+  const std::map<std::string, std::string> names = {{"crc", "HWCAP_CRC32"},
+                                                    {"lse", "HWCAP_ATOMICS"},
+                                                    {"fullfp16", "HWCAP_ASIMDHP"},
+                                                    {"rdm", "HWCAP_ASIMDRDM"},
+                                                    {"jsconv", "HWCAP_JSCVT"},
+                                                    {"complxnum", "HWCAP_FCMA"},
+                                                    {"rcpc", "HWCAP_LRCPC"},
+                                                    {"dotprod", "HWCAP_ASIMDDP"},
+                                                    {"sve", "HWCAP_SVE"},
+                                                    {"fp16fml", "HWCAP_ASIMDFHM"},
+                                                    {"lse2", "HWCAP_USCAT"},
+                                                    {"rcpc-immo", "HWCAP_ILRCPC"},
+                                                    {"flagm", "HWCAP_FLAGM"},
+                                                    {"sve2", "HWCAP2_SVE2"},
+                                                    {"altnzcv", "HWCAP2_FLAGM2"},
+                                                    {"fptoint", "HWCAP2_FRINT"},
+                                                    {"f32mm", "HWCAP2_SVEF32MM"},
+                                                    {"f64mm", "HWCAP2_SVEF64MM"},
+                                                    {"i8mm", "HWCAP2_I8MM"},
+                                                    {"bf16", "HWCAP2_BF16"},
+                                                    {"cssc", "HWCAP2_CSSC"},
+                                                    {"sve2p1", "HWCAP2_SVE2P1"},
+                                                    {"mops", "HWCAP2_MOPS"},
+                                                    {"hbc", "HWCAP2_HBC"},
+                                                    {"rcpc3", "HWCAP2_LRCPC3"},
+                                                    {"lse128", "HWCAP2_LSE128"},
+                                                    {"faminmax", "HWCAP2_FAMINMAX"},
+                                                    {"sha3", "HWCAP_SHA3"},
+                                                    {"sve2p2", "HWCAP_SVE2P2"},
+                                                    {"cmpbr", "HWCAP_CMPBR"},
+                                                    {"sve-b16b16", "HWCAP2_SVE_B16B16"},
+                                                    {"lsfe", "HWCAP3_LSFE"}};
   std::map<std::string, uint32_t> macros;
   static const std::regex line(R"(#define\s+(HWCAP2?_\w+)\s+\(1(?:UL)? << (\d+)\))");
   for (std::sregex_iterator at(header->begin(), header->end(), line), end; at != end; ++at)
@@ -99,9 +142,14 @@ TEST(FeatureBits, AreThoseOfTheKernelsHeader) {
   for (const FeatureBit& bit : feature_bits("aarch64")) {
     ASSERT_TRUE(names.contains(bit.name)) << bit.name;
     const std::string& macro = names.at(bit.name);
-    EXPECT_EQ(bit.leaf, macro.starts_with("HWCAP2") ? 26u : 16u) << bit.name;
-    if (!macros.contains(macro))
-      continue; // newer than the header
+    EXPECT_EQ(bit.leaf, macro.starts_with("HWCAP3")   ? 29u
+                        : macro.starts_with("HWCAP2") ? 26u
+                                                      : 16u)
+        << bit.name;
+    if (!macros.contains(macro)) { // newer than the header of Linux 6.1
+      EXPECT_TRUE(bit.leaf == 29 || bit.bit >= (bit.leaf == 16 ? 32u : 34u)) << bit.name;
+      continue;
+    }
     EXPECT_EQ(macros.at(macro), bit.bit) << bit.name;
     ++compared;
   }
