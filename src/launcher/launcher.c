@@ -14,10 +14,11 @@
 // XAAS_TARGET=NAME chooses a target, XAAS_TARGET=print prints the choice.
 //
 // It runs in any tree, before any library is found, so it has none and makes its system calls itself. It is
-// compiled once for the weakest CPU of each architecture, and its table is written into the finished file (launcher.cpp). A shell
-// script was rejected, because the tree may have no shell, and libraries in glibc-hwcaps alone, because they
-// know four levels, and programs have code of their own. Exit codes are those of a shell: 126 for a program that cannot be started, 127 for
-// one that is not there. Sources: psABI of x86-64, 3.4.1, and AAPCS64 with Linux (the initial stack).
+// compiled once for the weakest CPU of each architecture, and its table is written into the finished file
+// (launcher.cpp). A shell script was rejected, because the tree may have no shell, and libraries in
+// glibc-hwcaps alone, because they know four levels, and programs have code of their own. Exit codes are
+// those of a shell: 126 for a program that cannot be started, 127 for one that is not there. Sources: psABI
+// of x86-64, 3.4.1, and AAPCS64 with Linux (the initial stack).
 #include "table.h"
 
 #include <xaas/target/system_calls.h>
@@ -141,8 +142,9 @@ static int find_program(struct text* path, u64 root, const struct launcher_targe
   return fits(path) && is_there(path->bytes);
 }
 
-// Where this program is. Without /proc, as in a plain chroot, the kernel tells the name by which it was started,
-// which can be a link beside it, but not the name of a script that has this program as its interpreter.
+// Where this program is. Without /proc, as in a plain chroot, the kernel tells the name by which it was
+// started, which can be a link beside it, but not the name of a script that has this program as its
+// interpreter.
 static void find_own_path(const char* name) {
   enum { executed_name = 31 }; // AT_EXECFN
   const long size = read_link("/proc/self/exe", own_path, sizeof own_path - 1);
@@ -251,9 +253,9 @@ static int has_separator(const char* path) {
   return 0;
 }
 
-// LD_LIBRARY_PATH for the program, or null: it stays as it is. First come the target's directories of libraries
-// that their users do not find relative to themselves. Before a directory of the tree, which has libraries of the
-// weakest target, comes the target's own:
+// LD_LIBRARY_PATH for the program, or null: it stays as it is. First come the target's directories of
+// libraries that their users do not find relative to themselves. Before a directory of the tree, which has
+// libraries of the weakest target, comes the target's own:
 //
 //   before   /opt/lib:/tree/usr/local/lib
 //   after    /opt/lib:/tree/.xaas/targets/haswell/usr/local/lib:/tree/usr/local/lib

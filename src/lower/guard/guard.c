@@ -1,8 +1,8 @@
 // The first code of a deployed program or library: checks that the CPU has the features that the file was
 // lowered for. Without it, the program would end with SIGILL somewhere.
 //
-// It runs on CPUs that lack these features, so it is compiled for the weakest CPU of its architecture. It uses no
-// library (a static program may have none) and makes its system calls itself.
+// It runs on CPUs that lack these features, so it is compiled for the weakest CPU of its architecture. It
+// uses no library (a static program may have none) and makes its system calls itself.
 #include <xaas/target/feature_query.h>
 #include <xaas/target/system_calls.h>
 
@@ -56,9 +56,10 @@ static void check(const char* program, const u64* auxiliary) {
   leave_process(126);
 }
 
-// Entries of DT_PREINIT_ARRAY get the program's arguments and environment, behind which the kernel puts the auxiliary
-// vector.
-__attribute__((visibility("hidden"))) void xaas_guard_program(int count, char** arguments, char** environment) {
+// Entries of DT_PREINIT_ARRAY get the program's arguments and environment, behind which the kernel puts the
+// auxiliary vector.
+__attribute__((visibility("hidden"))) void xaas_guard_program(int count, char** arguments,
+                                                              char** environment) {
   while (*environment)
     ++environment;
   // glibc removes variables of set-user-ID programs in place, which leaves more nulls.
@@ -67,8 +68,8 @@ __attribute__((visibility("hidden"))) void xaas_guard_program(int count, char** 
   check(count > 0 && arguments ? arguments[0] : 0, (const u64*)environment);
 }
 
-// Not every C library passes them to entries of DT_INIT_ARRAY, so a library on AArch64 reads the auxiliary vector from
-// /proc. Without /proc it is not checked.
+// Not every C library passes them to entries of DT_INIT_ARRAY, so a library on AArch64 reads the auxiliary
+// vector from /proc. Without /proc it is not checked.
 __attribute__((visibility("hidden"))) void xaas_guard_library(void) {
 #ifdef __x86_64__
   check(0, 0);
