@@ -67,18 +67,39 @@ constexpr FeatureBit in(uint32_t type, uint32_t bit, const char* name) {
 // tagging, which only `-fsanitize` asks for; and streaming mode (sme), which only functions with its
 // attributes enter.
 constexpr auto of_aarch64 = std::to_array<FeatureBit>({
-    in(hwcap, 7, "crc"),      in(hwcap, 8, "lse"),          in(hwcap, 10, "fullfp16"),
-    in(hwcap, 12, "rdm"),     in(hwcap, 13, "jsconv"),      in(hwcap, 14, "complxnum"),
-    in(hwcap, 15, "rcpc"),    in(hwcap, 17, "sha3"), // EOR3 and XAR; the hashes of SHA-512, which it also
-                                                     // means, are intrinsics alone
-    in(hwcap, 20, "dotprod"), in(hwcap, 22, "sve"),         in(hwcap, 23, "fp16fml"),
-    in(hwcap, 25, "lse2"),    in(hwcap, 26, "rcpc-immo"),   in(hwcap, 27, "flagm"),
-    in(hwcap, 33, "cmpbr"),   in(hwcap, 41, "sve2p2"),      in(hwcap2, 1, "sve2"),
-    in(hwcap2, 7, "altnzcv"), in(hwcap2, 8, "fptoint"),     in(hwcap2, 10, "f32mm"),
-    in(hwcap2, 11, "f64mm"),  in(hwcap2, 13, "i8mm"),       in(hwcap2, 14, "bf16"),
-    in(hwcap2, 34, "cssc"),   in(hwcap2, 36, "sve2p1"),     in(hwcap2, 43, "mops"),
-    in(hwcap2, 44, "hbc"),    in(hwcap2, 45, "sve-b16b16"), in(hwcap2, 46, "rcpc3"),
-    in(hwcap2, 47, "lse128"), in(hwcap2, 50, "faminmax"),   in(hwcap3, 2, "lsfe"),
+    in(hwcap, 7, "crc"),
+    in(hwcap, 8, "lse"),
+    in(hwcap, 10, "fullfp16"),
+    in(hwcap, 12, "rdm"),
+    in(hwcap, 13, "jsconv"),
+    in(hwcap, 14, "complxnum"),
+    in(hwcap, 15, "rcpc"),
+    in(hwcap, 17, "sha3"), // EOR3 and XAR; the hashes of SHA-512, which it also
+                           // means, are intrinsics alone
+    in(hwcap, 20, "dotprod"),
+    in(hwcap, 22, "sve"),
+    in(hwcap, 23, "fp16fml"),
+    in(hwcap, 25, "lse2"),
+    in(hwcap, 26, "rcpc-immo"),
+    in(hwcap, 27, "flagm"),
+    in(hwcap, 33, "cmpbr"),
+    in(hwcap, 41, "sve2p2"),
+    in(hwcap2, 1, "sve2"),
+    in(hwcap2, 7, "altnzcv"),
+    in(hwcap2, 8, "fptoint"),
+    in(hwcap2, 10, "f32mm"),
+    in(hwcap2, 11, "f64mm"),
+    in(hwcap2, 13, "i8mm"),
+    in(hwcap2, 14, "bf16"),
+    in(hwcap2, 34, "cssc"),
+    in(hwcap2, 36, "sve2p1"),
+    in(hwcap2, 43, "mops"),
+    in(hwcap2, 44, "hbc"),
+    in(hwcap2, 45, "sve-b16b16"),
+    in(hwcap2, 46, "rcpc3"),
+    in(hwcap2, 47, "lse128"),
+    in(hwcap2, 50, "faminmax"),
+    in(hwcap3, 2, "lsfe"),
 });
 
 } // namespace
