@@ -175,6 +175,21 @@ for value in off on; do
   expect_equal "two=$value" "$("${run[@]}" oci:two-app:$value)" "$([ $value = off ] && echo 1 || echo 2)"
 done
 
+# In a registry, the layers of the base stay where they are, and the image has its name.
+if command -v docker-registry >/dev/null && command -v skopeo >/dev/null; then
+  start_registry log
+  skopeo copy -q --dest-tls-verify=false oci:base:one "docker://$registry/bases/debian:13"
+  "${build[@]}" --image-base "docker://$registry/bases/debian:13" -o "docker://$registry/app:ir" --format json >built.json
+  assert_json built.json ".base.name == \"docker://$registry/bases/debian@$(skopeo inspect --tls-verify=false "docker://$registry/bases/debian:13" | jq -r .Digest)\""
+  new_requests log >requests
+  grep -qE "^POST /v2/app/blobs/uploads/\?(from=bases%2Fdebian&mount=|mount=.*from=bases)" requests ||
+    fail "the layer of the base is not mounted: $(cat requests)"
+  "$XAAS" deploy "docker://$registry/app:ir" -o "docker://$registry/app:here" --cpu haswell -q >/dev/null
+  expect_equal "the base's name" "$(skopeo inspect --raw --tls-verify=false "docker://$registry/app:here" | jq -r '.annotations["org.opencontainers.image.base.name"]')" \
+    "$registry/bases/debian:13"
+  expect_equal "from a registry" "$("${run[@]}" "docker://$registry/app:here")" "$wanted"
+fi
+
 # Without network or the base, the image is enough; through a registry, the base's blobs stay where they are.
 mv base elsewhere
 "$XAAS" deploy oci:app:ir -o oci:app:alone --cpu haswell --offline -q >/dev/null
