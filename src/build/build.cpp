@@ -5,6 +5,7 @@
 #include "effects.h"
 #include "forms.h"
 #include "prepare.h"
+#include "report.h"
 #include "source_part.h"
 #include "space.h"
 #include "surroundings.h"
@@ -53,18 +54,6 @@ std::string directory_name(std::string name) {
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_')
       c = '-';
   return name.substr(0, 40);
-}
-
-// The installed programs that links of the build made. Scripts need an interpreter, which an image on base
-// scratch does not have.
-std::vector<std::string> executables_of(const image::Bundle& bundle,
-                                        const image::BundleConfiguration& configuration) {
-  std::vector<std::string> paths;
-  for (const link::InstalledFile& file : configuration.installed)
-    if (file.kind == link::InstalledFile::Kind::link &&
-        bundle.links.at(file.digest).kind == link::OutputKind::executable)
-      paths.push_back("/" + file.path);
-  return paths;
 }
 
 using Clock = std::chrono::steady_clock;
@@ -435,26 +424,8 @@ private:
 
   Result<void> fill_report() {
     XAAS_TRY(const image::Coverage coverage, image::coverage_of(bundle_));
-    for (size_t i = 0; i < coverage.configurations.size(); ++i) {
-      const image::ConfigurationCoverage& covered = coverage.configurations[i];
-      ConfigurationReport& each = report_.configurations[i];
-      each.units = covered.units;
-      each.modules = covered.modules;
-      each.native_objects = covered.native_objects;
-      each.programs = covered.programs;
-      each.content = image::content_of(bundle_.configurations[i]);
-      each.executables = executables_of(bundle_, bundle_.configurations[i]);
-      if (each.units == 0 && each.programs > 0)
-        progress_.note("configuration " + each.id +
-                       ": no program has IR; does the build use the compilers that it is given (CC, CXX)?");
-    }
+    report_coverage(bundle_, coverage, progress_, report_);
     report_.preprocessed_texts = count_texts();
-    report_.units = coverage.units;
-    report_.modules = coverage.modules;
-    report_.unit_bytes = coverage.unit_bytes;
-    report_.module_bytes = coverage.module_bytes;
-    for (const image::NativeObject& native : coverage.native_objects)
-      report_.native_objects.push_back({native.name, native.reason});
     report_.warnings = warnings_.finish(coverage, request_.arch);
     for (Warning& warning : points_without_effect(bundle_))
       report_.warnings.push_back(std::move(warning));
