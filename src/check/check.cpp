@@ -214,7 +214,8 @@ private:
   void check_guarded_features() {
     const std::vector<std::string> required =
         target::guarded_features(recorded_.cpu.arch, recorded_.cpu.features);
-    for (const std::string& feature : target::missing_features(required, on_.features)) {
+    const std::vector<std::string> there = target::guarded_features(on_.arch, on_.features);
+    for (const std::string& feature : target::missing_features(required, there)) {
       reported_.insert(feature);
       problem(Problem::Kind::feature, "",
               "deployed for " + recorded_.cpu.name + ": " + on_.name + " lacks " + feature);

@@ -63,8 +63,9 @@ Result<Suits> suits(const Annotations& annotations, const std::vector<target::Gp
 } // namespace
 
 std::vector<std::string> lacking(const Annotations& annotations, const target::Cpu& host) {
-  return target::missing_features(target::guarded_features(host.arch, features_of(annotations, host.arch)),
-                                  host.features);
+  const std::vector<std::string> features = features_of(annotations, host.arch);
+  return target::missing_features(target::guarded_features(host.arch, features),
+                                  target::guarded_features(host.arch, host.features));
 }
 
 oci::Chooser best_for(const target::Cpu& host, const FindGpus& gpus, IfNoneFits if_none_fits) {

@@ -52,9 +52,10 @@ Result<void> put_target(launcher_table& table, const std::string& arch, const Ta
   XAAS_CHECK(put(entry.name, target.name));
   XAAS_CHECK(put(entry.directory, target.directory));
   XAAS_CHECK(put(entry.device, target.device));
+  const std::vector<std::string> guarded = target::guarded_features(arch, target.features);
   const std::span<const target::FeatureBit> bits = target::feature_bits(arch);
   for (size_t i = 0; i < bits.size(); ++i)
-    if (std::find(target.features.begin(), target.features.end(), bits[i].name) != target.features.end())
+    if (std::find(guarded.begin(), guarded.end(), bits[i].name) != guarded.end())
       entry.needs[i / 64] |= uint64_t(1) << (i % 64);
   return {};
 }

@@ -25,9 +25,10 @@ namespace {
 using target::FeatureBit;
 
 std::vector<FeatureBit> needed(const target::Cpu& target) {
+  const std::vector<std::string> guarded = target::guarded_features(target.arch, target.features);
   std::vector<FeatureBit> bits;
   for (const FeatureBit& bit : target::feature_bits(target.arch))
-    if (std::find(target.features.begin(), target.features.end(), bit.name) != target.features.end())
+    if (std::find(guarded.begin(), guarded.end(), bit.name) != guarded.end())
       bits.push_back(bit);
   return bits;
 }

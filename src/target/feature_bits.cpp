@@ -1,7 +1,7 @@
 #include <xaas/target/feature_bits.h>
 
-#include <algorithm>
 #include <array>
+#include <set>
 
 namespace xaas::target {
 
@@ -64,8 +64,8 @@ constexpr FeatureBit in(uint32_t type, uint32_t bit, const char* name) {
 }
 
 // Left out although code generation may use them: hints, which older CPUs ignore (bti, pauth); memory
-// tagging, which only `-fsanitize` asks for; and streaming mode (sme), which only functions with its
-// attributes enter.
+// tagging, which only `-fsanitize` asks for; streaming mode (sme), which only functions with its attributes
+// enter; and lse2, which adds no instruction and which emulators do not report.
 constexpr auto of_aarch64 = std::to_array<FeatureBit>({
     in(hwcap, 7, "crc"),
     in(hwcap, 8, "lse"),
@@ -79,7 +79,6 @@ constexpr auto of_aarch64 = std::to_array<FeatureBit>({
     in(hwcap, 20, "dotprod"),
     in(hwcap, 22, "sve"),
     in(hwcap, 23, "fp16fml"),
-    in(hwcap, 25, "lse2"),
     in(hwcap, 26, "rcpc-immo"),
     in(hwcap, 27, "flagm"),
     in(hwcap, 33, "cmpbr"),
@@ -102,6 +101,26 @@ constexpr auto of_aarch64 = std::to_array<FeatureBit>({
     in(hwcap3, 2, "lsfe"),
 });
 
+// The features with a bit that a version of AArch64's architecture adds to its predecessors. Lists of
+// features name the version instead.
+struct VersionFeatures {
+  const char* version;
+  std::vector<std::string> features;
+};
+const std::vector<VersionFeatures>& of_versions() {
+  static const std::vector<VersionFeatures> table = {
+      {"v8.1a", {"crc", "lse", "rdm"}},
+      {"v8.3a", {"complxnum", "jsconv", "rcpc"}},
+      {"v8.4a", {"dotprod", "flagm", "rcpc-immo"}},
+      {"v8.5a", {"altnzcv", "fptoint"}},
+      {"v8.6a", {"bf16", "i8mm"}},
+      {"v8.8a", {"hbc", "mops"}},
+      {"v8.9a", {"cssc"}},
+      {"v9.6a", {"cmpbr"}},
+      {"v9.7a", {"fullfp16", "sve", "sve2", "sve2p1", "sve2p2"}}};
+  return table;
+}
+
 } // namespace
 
 std::span<const FeatureBit> feature_bits(const std::string& arch) {
@@ -111,9 +130,14 @@ std::span<const FeatureBit> feature_bits(const std::string& arch) {
 }
 
 std::vector<std::string> guarded_features(const std::string& arch, const std::vector<std::string>& features) {
+  std::set<std::string> all(features.begin(), features.end());
+  if (arch == "aarch64")
+    for (const VersionFeatures& version : of_versions())
+      if (all.contains(version.version))
+        all.insert(version.features.begin(), version.features.end());
   std::vector<std::string> guarded;
   for (const FeatureBit& bit : feature_bits(arch))
-    if (std::find(features.begin(), features.end(), bit.name) != features.end())
+    if (all.contains(bit.name))
       guarded.emplace_back(bit.name);
   return guarded;
 }

@@ -27,7 +27,8 @@ struct FeatureBit {
 // Documentation/arch/arm64/elf_hwcaps.rst.
 std::span<const FeatureBit> feature_bits(const std::string& arch);
 
-// Those of `features` that have a bit, in its order: a program checks them before it starts.
+// Those of `features` that have a bit, in its order, with those that a version of the architecture among them
+// implies: a program checks them before it starts.
 std::vector<std::string> guarded_features(const std::string& arch, const std::vector<std::string>& features);
 
 } // namespace xaas::target

@@ -119,7 +119,7 @@ edit() { # FILTER for the manifest; NAME of the layout; its tag gets what comes 
     wrong/index.json >index.json && mv index.json wrong/index.json
 }
 edit '.layers[0].digest = .layers[-1].digest | .layers[0].size = .layers[-1].size'
-refused 'its run-time layer' --reuse oci:wrong -o oci:two:x
+refused 'its layer' --reuse oci:wrong -o oci:two:x
 edit 'del(.annotations["dev.xaas.made-from"])'
 refused 'it has no dev.xaas.made-from' --reuse oci:wrong -o oci:two:x
 edit '.annotations.hello = "world" | .extra = 1'

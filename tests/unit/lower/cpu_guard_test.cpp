@@ -1,8 +1,14 @@
 // tests/e2e/cases/emulated_cpu.sh runs the guard on other CPUs.
 #include <xaas/lower/cpu_guard.h>
+#include <xaas/target/feature_bits.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/AArch64TargetParser.h>
 
 namespace xaas::lower {
 namespace {
@@ -26,6 +32,31 @@ TEST(CpuGuard, OfAArch64) {
     EXPECT_THAT(*guard, HasSubstr(text));
   for (const char* text : {"sve2", ".note.xaas.isa", "memset"})
     EXPECT_THAT(*guard, Not(HasSubstr(text)));
+}
+
+// Lists of features name versions of the architecture, which imply features in LLVM's back end.
+TEST(CpuGuard, VersionsOfAArch64ImplyWhatTheBackEndThinks) {
+  llvm::InitializeAllTargetInfos();
+  llvm::InitializeAllTargetMCs();
+  std::string why;
+  const llvm::Triple triple("aarch64-unknown-linux-gnu");
+  const llvm::Target* const backend = llvm::TargetRegistry::lookupTarget(triple, why);
+  ASSERT_TRUE(backend) << why;
+  for (const llvm::AArch64::ArchInfo* version : llvm::AArch64::ArchInfos) {
+    if (version->Profile != llvm::AArch64::AProfile)
+      continue;
+    const std::string name = version->getSubArch().str();
+    const std::unique_ptr<llvm::MCSubtargetInfo> info(
+        backend->createMCSubtargetInfo(triple, "generic", "+" + name));
+    std::vector<std::string> features = {name}, expected;
+    for (const llvm::AArch64::ArchInfo* earlier : llvm::AArch64::ArchInfos)
+      if (version->implies(*earlier))
+        features.push_back(earlier->getSubArch().str());
+    for (const target::FeatureBit& bit : target::feature_bits("aarch64"))
+      if (info->checkFeatures("+" + std::string(bit.name)))
+        expected.emplace_back(bit.name);
+    EXPECT_EQ(target::guarded_features("aarch64", features), expected) << name;
+  }
 }
 
 TEST(CpuGuard, OfALibraryRunsFirst) {
