@@ -61,11 +61,16 @@ Json base_json(const build::Report& report) {
               {"replaced", report.base->replaced}};
 }
 
-std::string base_text(const build::BaseReport& base) {
+std::string base_text(const build::BaseReport& base, bool all) {
+  constexpr size_t most = 8; // the parts of the C library alone are more
+  const auto names = [&](const std::vector<std::string>& libraries) {
+    return all || libraries.size() <= most ? join(libraries, " ")
+                                           : std::to_string(libraries.size()) + " (-v names them)";
+  };
   std::string text = "base image " + base.name + "\n";
-  text += "  libraries from it: " + (base.libraries.empty() ? "none" : join(base.libraries, " ")) + "\n";
+  text += "  libraries from it: " + (base.libraries.empty() ? "none" : names(base.libraries)) + "\n";
   if (!base.replaced.empty())
-    text += "  replaced by those of the build machine: " + join(base.replaced, " ") + "\n";
+    text += "  replaced by those of the build machine: " + names(base.replaced) + "\n";
   return text;
 }
 
@@ -172,7 +177,7 @@ std::string report_text(const build::Report& report, const std::string& image, b
   if (report.prepared)
     text += prepared_text(*report.prepared);
   if (report.base)
-    text += base_text(*report.base);
+    text += base_text(*report.base, all);
   std::vector<NativeLine> natives;
   for (const build::NativeReport& each : report.native_objects)
     natives.push_back({each.name, each.reason});
