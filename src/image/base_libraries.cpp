@@ -128,11 +128,12 @@ private:
     for (const std::string& name : unnamed_)
       reach(name);
     for (size_t next = 0; next < pending.size(); ++next) {
-      const std::string name = pending[next];
-      if (!brought_.contains(name))
+      const auto library = closure_.find(pending[next]); // the list grows below
+      if (!brought_.contains(library->first))
         continue;
-      const ClosureLibrary& library = closure_.at(name);
-      XAAS_CHECK(follow({library.library->path, &library.library->dynamic, library.symbols.needed}, reach));
+      XAAS_CHECK(follow(
+          {library->second.library->path, &library->second.library->dynamic, library->second.symbols.needed},
+          reach));
     }
     for (const std::string& name : reached_) {
       if (brought_.contains(name))
