@@ -137,11 +137,10 @@ private:
     XAAS_TRY(choice_, image::choose_libraries(*base_, files, interpreters, closure, {}));
     std::erase_if(chosen_, [&](const auto& each) { return !choice_->brought.contains(each.first); });
     closure_.base_libraries.assign(choice_->taken.begin(), choice_->taken.end());
-    // The spec can name parts of the C library. Those of another one do not fit.
-    if (choice_->c_library)
-      std::erase_if(files_, [](const auto& file) {
-        return loader::is_of_c_library(fs::path(file.first).filename().string());
-      });
+    for (auto file = files_.begin(); choice_->c_library && file != files_.end();) {
+      XAAS_TRY(const bool of_base, image::has_part(*base_, file->first));
+      file = of_base ? files_.erase(file) : std::next(file);
+    }
     return {};
   }
 

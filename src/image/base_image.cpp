@@ -44,6 +44,7 @@ Result<std::unique_ptr<BaseImage>> BaseImage::read(Base description, const oci::
     XAAS_TRY(const std::string bytes, read_file(loader.outside, largest_loader));
     settings.directories.defaults = loader::default_directories_of(bytes, arch);
   }
+  base->own_directories_ = settings.directories.defaults;
   XAAS_TRY(const loader::Found libc, loader::find_library(base->root_, settings, nullptr, "libc.so.6"));
   base->has_c_library_ = libc.library && !libc.library->dynamic.versions.empty();
   return base;

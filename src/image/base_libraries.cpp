@@ -52,6 +52,7 @@ public:
       closure_[name] = {library, std::move(symbols)};
     }
     find_unnamed();
+    base_.restore_loader(); // another configuration may have replaced it
     XAAS_CHECK(look());
     for (const std::string& interpreter : interpreters_)
       if (!base_.has(interpreter))
@@ -70,7 +71,6 @@ private:
   // What the base has of the closure. All else comes along.
   Result<void> look() {
     brought_.clear();
-    symbols_.clear();
     for (const auto& [name, library] : closure_) {
       XAAS_TRY(found_[name], base_.find(name));
       if (!found_.at(name).library || name.find('/') != std::string::npos)
@@ -293,6 +293,21 @@ Result<BaseChoice> choose_libraries(BaseImage& base, const std::vector<Dependent
                                     const MachineLibraries& closure,
                                     const std::map<std::string, std::string>& aliases) {
   return Choice(base, files, interpreters, aliases).run(closure);
+}
+
+Result<bool> has_part(BaseImage& base, const std::string& path) {
+  const std::string name = fs::path(path).filename();
+  if (!loader::is_of_c_library(name))
+    return false;
+  XAAS_TRY(const loader::Found found, base.find(name));
+  if (!found.library)
+    return make_error(ErrorKind::failed,
+                      "/" + path +
+                          ", which the spec names in `runtime`, is a part of the C library, and the "
+                          "base image's, which the application uses, has no " +
+                          name,
+                      "leave it out, or choose another base image");
+  return true;
 }
 
 Error missing_part(const std::string& of_base, const std::string& part, const std::string& where) {

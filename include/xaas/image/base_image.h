@@ -21,10 +21,9 @@ namespace xaas::image {
 
 class BaseImage {
 public:
-  // `environment`: of the application, which replaces that of the base.
   // Reads the names in all its layers (checked), which are unpacked in the directory `tree`. That must exist
-  // as long as the object. Libraries are read in workers, which requires a process with one thread. Integrity
-  // error for damaged layers.
+  // as long as the object. `environment`: of the application, which replaces that of the base. Libraries are
+  // read in workers, which requires a process with one thread. Integrity error for damaged layers.
   static Result<std::unique_ptr<BaseImage>> read(Base base, const oci::Layers& layers, const fs::path& tree,
                                                  const std::string& arch,
                                                  const std::map<std::string, std::string>& environment);
@@ -47,8 +46,9 @@ public:
   Result<const loader::Library*> find_by_runpath(const std::string& file, const loader::Dynamic& dynamic,
                                                  const std::string& name);
   // From now on, another loader searches, which has these directories and the base's cache. failed if it does
-  // not find the base's own libraries.
+  // not find the base's own libraries. Or again the base's own, as at first.
   Result<void> replace_loader(const std::vector<std::string>& directories);
+  void restore_loader() { settings_.directories.defaults = own_directories_; }
   // Whether the base has everything that its library needs.
   Result<bool> is_complete(const loader::Library& library);
   Result<loader::Symbols> symbols(const loader::Library& library) const { return root_.symbols(library); }
@@ -70,6 +70,7 @@ private:
   oci::NameTree names_;
   loader::DirectoryRoot root_;
   loader::Settings settings_;
+  std::vector<std::string> own_directories_; // that the base's loader searches by default
   bool has_c_library_ = false;
   Base description_;
   std::set<std::string> replaced_;

@@ -54,6 +54,10 @@ Result<BaseChoice> choose_libraries(BaseImage& base, const std::vector<Dependent
                                     const MachineLibraries& closure,
                                     const std::map<std::string, std::string>& aliases);
 
+// Whether a file that the spec names, with a path relative to the root, is a part of the C library, of which
+// the application uses the base's: its own would not fit. failed if the base does not have the part.
+Result<bool> has_part(BaseImage& base, const std::string& path);
+
 // The error for a C library that cannot replace the base's, because `where` has no such part.
 Error missing_part(const std::string& of_base, const std::string& part, const std::string& where);
 

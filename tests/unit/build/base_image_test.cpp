@@ -92,7 +92,10 @@ protected:
 
   Result<Closure> gather() {
     EXPECT_TRUE(open_base());
-    ClosureInput input{target::host_arch(), {program_}, {}, {}, {}};
+    return gather_again();
+  }
+  Result<Closure> gather_again() {
+    ClosureInput input{target::host_arch(), {program_}, {}, extras_, {}};
     input.base = base_.get();
     return gather_closure(input, content_);
   }
@@ -118,6 +121,7 @@ protected:
   std::unique_ptr<image::BaseImage> base_;
   std::string name_;
   std::map<std::string, std::string> environment_; // of the application
+  std::vector<std::string> extras_;                // `runtime` of the spec
   Linked program_{"/usr/bin/program", {}, {}};
 };
 
@@ -228,6 +232,43 @@ TEST_F(BaseImageTest, TheBasesLoaderDecidesWhereLibrariesAre) {
       layer_->add_file("usr/lib64/libx.so.1", *read_file(compile("of-lib64/libx.so.1", {one, "", ""}))));
   links("libx.so.1", {one, "", ""}, "", {"f"});
   EXPECT_THAT(paths(gather()), ElementsAre("usr/lib/" + multiarch_ + "/libx.so.1"));
+}
+
+// What one configuration needs changes nothing for the next.
+TEST_F(BaseImageTest, EachConfigurationStartsWithTheBasesLoader) {
+  if (target::host_arch() != "x86_64")
+    GTEST_SKIP() << "the path of the loader is that of x86-64";
+  const auto loader_of = [](const std::string& directory) {
+    return std::string(1, '\0') + directory + "/" + '\0';
+  };
+  c_library_in_base();
+  const std::string directory = "/usr/lib/" + multiarch_;
+  EXPECT_TRUE(layer_->add_file("lib64/ld-linux-x86-64.so.2", loader_of("/usr/lib64") + loader_of(directory)));
+  EXPECT_TRUE(
+      layer_->add_file("usr/lib64/libx.so.1", *read_file(compile("of-lib64/libx.so.1", {one, "", ""}))));
+  const std::string loader = directory_.path() / "loader";
+  ASSERT_TRUE(write_file(loader, loader_of(directory)));
+  program_.dynamic.interpreter = loader; // the base does not have it, so the C library comes along
+  links("libx.so.1", {one, "", ""}, "", {"f"});
+  links("libc.so.6", {puts_code, "GLIBC_2.2.5 { global: puts; };", ""}, "GLIBC_2.2.5", {"puts"});
+  EXPECT_THAT(paths(gather()), ::testing::Contains("usr/lib/" + multiarch_ + "/libx.so.1"));
+
+  program_.dynamic.interpreter = "/lib64/ld-linux-x86-64.so.2";
+  EXPECT_THAT(paths(gather_again()), IsEmpty());
+}
+
+TEST_F(BaseImageTest, ARunTimeFileThatIsAPartOfTheCLibraryIsTheBases) {
+  c_library_in_base();
+  in_base("libm.so.6", {"double sin(double x) { return x; }", "", ""});
+  links("libc.so.6", {puts_code, "GLIBC_2.2.5 { global: puts; };", ""}, "GLIBC_2.2.5", {"puts"});
+  extras_ = {compile("libm.so.6", {"double sin(double x) { return x; }", "", ""})};
+  EXPECT_THAT(paths(gather()), IsEmpty());
+
+  extras_ = {compile("libBrokenLocale.so.1", {"int broken(void) { return 1; }", "", ""})};
+  fs::remove_all(directory_.path() / "tree");
+  const Result<Closure> closure = gather();
+  ASSERT_FALSE(closure);
+  EXPECT_THAT(closure.error().message, HasSubstr("has no libBrokenLocale.so.1"));
 }
 
 TEST_F(BaseImageTest, AnotherLoaderMustFindTheLibrariesOfTheBase) {
