@@ -255,14 +255,9 @@ Result<void> BundleMaker::add(const session::Session& session, image::BundleConf
   }
   std::map<std::string, std::string> built; // by path in the image
   if (base_) {
-    std::vector<std::string> paths;
-    for (const link::InstalledFile& file : configuration.installed)
-      paths.push_back(file.path);
-    XAAS_CHECK(base_->place(configuration.installed));
-    base_->note_files(configuration.installed);
-    for (const std::string& path : paths)
-      if (const Result<std::string> placed = base_->place(path)) // else it is a directory of the base
-        built.emplace("/" + *placed, destination / path);
+    XAAS_TRY(const auto paths, base_->place_files(configuration.installed));
+    for (const auto& [path, placed] : paths)
+      built.emplace("/" + placed, destination / path);
   }
   ClosureInput input;
   input.arch = bundle_.arch;

@@ -50,8 +50,7 @@ public:
     for (auto& [path, file] : files_)
       closure_.files.push_back(std::move(file));
     if (input_.base) {
-      XAAS_CHECK(input_.base->place(closure_.files));
-      input_.base->note_files(closure_.files);
+      XAAS_TRY([[maybe_unused]] const auto paths, input_.base->place_files(closure_.files));
     }
     return std::move(closure_);
   }

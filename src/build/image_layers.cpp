@@ -1,6 +1,5 @@
 #include "image_layers.h"
 
-#include <xaas/image/application_image.h>
 #include <xaas/target/cpu.h>
 
 namespace xaas::build {
@@ -26,7 +25,6 @@ Result<ImageLayers> layers_of_image(const std::string& text, const std::string& 
     result.reference = repository + (reference.tag.empty() ? "" : ":" + reference.tag);
     result.name = "docker://" + repository + "@" + result.name;
   }
-  result.annotations = image::base_annotations({.digest = image.digest(), .reference = result.reference});
   return result;
 }
 

@@ -5,7 +5,6 @@
 #include <xaas/oci/image.h>
 #include <xaas/registry/images.h>
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,7 +17,6 @@ struct ImageLayers {
   std::string reference;             // HOST/NAME[:TAG]; empty: not in a registry
   // docker://HOST/NAME@DIGEST in a registry, else the digest: it does not depend on where the image was.
   std::string name;
-  std::map<std::string, std::string> annotations; // about the image, for one that gets the layers
 };
 
 // Errors: those of parsing a reference and of opening an image; unsatisfied if it is for another

@@ -5,6 +5,7 @@
 #include <xaas/base/directory.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/image/application_image.h>
 #include <xaas/oci/layer.h>
 #include <xaas/oci/name_tree.h>
 #include <xaas/project/compilers.h>
@@ -15,14 +16,15 @@ namespace xaas::build {
 
 namespace {
 
-Result<ToolchainLayers> layers_of_base(const std::string& name, const std::string& arch,
-                                       const registry::Access& access) {
+Result<ToolchainLayers> layers_of_toolchain(const std::string& name, const std::string& arch,
+                                            const registry::Access& access) {
   XAAS_TRY(ImageLayers layers, layers_of_image(name, arch, access));
   ToolchainLayers result;
   result.path = variables_of(layers.image->config().env)["PATH"];
   result.layers = std::move(layers.layers);
   result.base = std::move(layers.name);
-  result.annotations = std::move(layers.annotations);
+  result.annotations =
+      image::base_annotations({.digest = layers.image->digest(), .reference = layers.reference});
   return result;
 }
 
@@ -165,7 +167,7 @@ Result<ToolchainLayers> toolchain_layers(const spec::Toolchain& toolchain, const
                                          const fs::path& work, int64_t time, const registry::Access& access,
                                          Progress& progress) {
   if (!toolchain.base.empty()) {
-    Result<ToolchainLayers> layers = layers_of_base(toolchain.base, arch, access);
+    Result<ToolchainLayers> layers = layers_of_toolchain(toolchain.base, arch, access);
     return layers ? std::move(layers) : std::move(layers).error().in("toolchain image");
   }
   if (toolchain.packages.empty())

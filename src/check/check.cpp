@@ -183,8 +183,8 @@ public:
     }
     progress.finish();
     check_presence(tree);
-    const loader::Settings settings =
-        loader_settings(tree, recorded_.cpu.arch, variable("LD_LIBRARY_PATH"), hwcaps());
+    XAAS_TRY(const loader::Settings settings,
+             loader_settings(tree, recorded_.cpu.arch, variable("LD_LIBRARY_PATH"), hwcaps()));
     XAAS_TRY(const std::vector<Problem> missing, check_closure(tree, libraries, settings, read));
     report_.problems.insert(report_.problems.end(), missing.begin(), missing.end());
     std::sort(report_.files.begin(), report_.files.end(),

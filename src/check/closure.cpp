@@ -88,10 +88,12 @@ bool is_library_of(const Files& files, const std::set<std::string>& loaded, cons
 
 } // namespace
 
-loader::Settings loader_settings(const Tree& tree, const std::string& arch,
-                                 std::vector<std::string> library_path, std::vector<std::string> hwcaps) {
+Result<loader::Settings> loader_settings(const Tree& tree, const std::string& arch,
+                                         std::vector<std::string> library_path,
+                                         std::vector<std::string> hwcaps) {
   loader::Settings settings{arch, std::move(library_path), {}, std::move(hwcaps), {}};
-  settings.directories.defaults = loader::default_directories_of(tree.loader(arch), arch);
+  XAAS_TRY(const std::string loader, tree.loader(arch));
+  settings.directories.defaults = loader::default_directories_of(loader, arch);
   settings.directories.cache = loader::parse_cache(tree.loader_cache(), arch);
   settings.directories.lib = "lib/" + arch + "-linux-gnu";
   return settings;

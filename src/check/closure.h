@@ -15,8 +15,9 @@
 namespace xaas::check {
 
 // The library search in the image. `hwcaps`: as in loader::Settings.
-loader::Settings loader_settings(const Tree& tree, const std::string& arch,
-                                 std::vector<std::string> library_path, std::vector<std::string> hwcaps);
+Result<loader::Settings> loader_settings(const Tree& tree, const std::string& arch,
+                                         std::vector<std::string> library_path,
+                                         std::vector<std::string> hwcaps);
 
 // Reads another file of the image for the loader; nothing if it is not one for the architecture.
 using ReadLibrary = std::function<Result<std::optional<loader::Library>>(const std::string& path)>;

@@ -101,10 +101,9 @@ Result<Tree> Tree::read(const oci::Image& image) {
   return tree;
 }
 
-std::string Tree::loader(const std::string& arch) const {
+Result<std::string> Tree::loader(const std::string& arch) const {
   const auto found = programs_.find(resolve(loader::loader_path(arch)));
-  const Result<std::string> bytes = found == programs_.end() ? std::string() : read_file(found->second);
-  return bytes ? *bytes : std::string();
+  return found == programs_.end() ? Result<std::string>(std::string()) : read_file(found->second);
 }
 
 std::string Tree::interpreter(const std::string& path) const {

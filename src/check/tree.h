@@ -23,7 +23,7 @@ public:
   // Whether the file at this path comes from the application's base image. Its own programs are not checked.
   bool is_of_base(const std::string& path) const;
   // The bytes of the loader at its usual path (psABI); empty: there is none.
-  std::string loader(const std::string& arch) const;
+  Result<std::string> loader(const std::string& arch) const;
   // The content of /etc/ld.so.cache; empty: there is none.
   const std::string& loader_cache() const { return loader_cache_; }
   // Whether the file at a path without links is an ELF file, including files for other machines.

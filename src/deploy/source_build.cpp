@@ -204,22 +204,15 @@ private:
 
   // The paths of the base.
   Result<void> place_installed(image::BaseImage& base) {
+    XAAS_TRY(const auto paths, base.place_files(built_.configuration.installed));
     std::map<std::string, std::string> contents;
     std::map<std::string, CodeOrigin> origins;
-    for (link::InstalledFile& file : built_.configuration.installed) {
-      std::vector<link::InstalledFile> one = {file};
-      XAAS_CHECK(base.place(one));
-      if (one.empty())
-        continue; // a directory of the base
-      if (const auto content = built_.assembly.contents.find(file.path);
-          content != built_.assembly.contents.end())
-        contents[one.front().path] = std::move(content->second);
-      if (const auto origin = built_.assembly.origins.find(file.path);
-          origin != built_.assembly.origins.end())
-        origins[one.front().path] = origin->second;
+    for (const auto& [path, placed] : paths) {
+      if (auto content = built_.assembly.contents.extract(path))
+        contents[placed] = std::move(content.mapped());
+      if (auto origin = built_.assembly.origins.extract(path))
+        origins[placed] = std::move(origin.mapped());
     }
-    XAAS_CHECK(base.place(built_.configuration.installed));
-    base.note_files(built_.configuration.installed);
     built_.assembly.contents = std::move(contents);
     built_.assembly.origins = std::move(origins);
     return {};

@@ -172,14 +172,11 @@ private:
 
   // The paths of the base.
   Result<void> place_on_base() {
-    std::map<Digest, fs::path> contents;
-    for (const link::InstalledFile& file : closure_.files)
-      contents.emplace(file.digest, closure_.places.at(file.path));
-    XAAS_CHECK(base_->place(closure_.files));
-    base_->note_files(closure_.files);
-    closure_.places.clear();
-    for (const link::InstalledFile& file : closure_.files)
-      closure_.places[file.path] = contents.at(file.digest);
+    XAAS_TRY(const auto paths, base_->place_files(closure_.files));
+    std::map<std::string, fs::path> places;
+    for (const auto& [path, placed] : paths)
+      places[placed] = closure_.places.at(path);
+    closure_.places = std::move(places);
     return {};
   }
 

@@ -95,8 +95,9 @@ Result<std::string> BaseImage::place(const std::string& path) const {
   return placed;
 }
 
-Result<void> BaseImage::place(std::vector<link::InstalledFile>& files) const {
+Result<std::map<std::string, std::string>> BaseImage::place_files(std::vector<link::InstalledFile>& files) {
   std::map<std::string, link::InstalledFile> placed;
+  std::map<std::string, std::string> paths;
   for (link::InstalledFile& file : files) {
     const std::string old = file.path;
     if (file.kind == FileKind::directory) {
@@ -113,6 +114,8 @@ Result<void> BaseImage::place(std::vector<link::InstalledFile>& files) const {
       const fs::path meant = (fs::path("/") / above / file.destination).lexically_normal();
       file.destination = fs::path(names_.place(meant)).lexically_relative(fs::path("/") / now_above);
     }
+    paths[old] = file.path;
+    note_directories(file.path);
     const auto [known, added] = placed.try_emplace(file.path, file);
     if (!added && link::to_json(known->second) != link::to_json(file))
       return make_error(ErrorKind::failed, "/" + old +
@@ -123,7 +126,7 @@ Result<void> BaseImage::place(std::vector<link::InstalledFile>& files) const {
   files.clear();
   for (auto& [path, file] : placed)
     files.push_back(std::move(file));
-  return {};
+  return paths;
 }
 
 Result<loader::Found> BaseImage::find(const std::string& name) {
@@ -167,14 +170,12 @@ Result<bool> BaseImage::is_complete(const loader::Library& library) {
   return loading.missing.empty();
 }
 
-void BaseImage::note_files(const std::vector<link::InstalledFile>& files) {
-  for (const link::InstalledFile& file : files) {
-    fs::path above;
-    for (const fs::path& part : fs::path(file.path).parent_path()) {
-      above /= part;
-      if (const oci::NameTree::Entry* const entry = names_.find("/" + above.string()))
-        description_.directories.emplace(above, entry->directory);
-    }
+void BaseImage::note_directories(const std::string& path) {
+  fs::path above;
+  for (const fs::path& part : fs::path(path).parent_path()) {
+    above /= part;
+    if (const oci::NameTree::Entry* const entry = names_.find("/" + above.string()))
+      description_.directories.emplace(above, entry->directory);
   }
 }
 

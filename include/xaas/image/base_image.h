@@ -12,6 +12,7 @@
 #include <xaas/loader/loading.h>
 #include <xaas/oci/name_tree.h>
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -31,9 +32,10 @@ public:
   // The path in the image of a file with this path, both relative to the root. failed if the base has a
   // directory there, or a file or a dangling link where the path has a directory.
   Result<std::string> place(const std::string& path) const;
-  // Rewrites paths and relative destinations of links, and keeps the order by path. Directories that the base
-  // has are left out. failed as for place(), and if two of the files get the same path.
-  Result<void> place(std::vector<link::InstalledFile>& files) const;
+  // Rewrites paths and relative destinations of links of the application's files, keeps the order by path,
+  // and notes their directories. Directories that the base has are left out. Returns the new paths by the old
+  // ones. failed as for place(), and if two of the files get the same path.
+  Result<std::map<std::string, std::string>> place_files(std::vector<link::InstalledFile>& files);
 
   bool has(const std::string& path) const { return !names_.resolve(path).empty(); }
   // What the base's loader finds for this name. Without a GNU C library, a base has no libraries that
@@ -53,8 +55,7 @@ public:
   Result<bool> is_complete(const loader::Library& library);
   Result<loader::Symbols> symbols(const loader::Library& library) const { return root_.symbols(library); }
 
-  // Notes that files of the application have these paths, and that it takes a library from the base.
-  void note_files(const std::vector<link::InstalledFile>& files);
+  // Notes that the application takes a library from the base.
   void note_library(const std::string& name, const std::vector<std::string>& versions);
   // Notes that a library of the application lies where the base has one of this name.
   void note_replaced(const std::string& name) { replaced_.insert(name); }
@@ -66,6 +67,7 @@ private:
   BaseImage(Base base, const fs::path& tree, const std::string& arch)
       : root_(tree, arch, false), description_(std::move(base)) {}
   Result<void> read_names(const oci::Layers& layers);
+  void note_directories(const std::string& path);
 
   oci::NameTree names_;
   loader::DirectoryRoot root_;

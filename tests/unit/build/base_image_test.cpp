@@ -359,14 +359,13 @@ TEST_F(BaseImageTest, FilesLieBehindTheLinksOfTheBase) {
                                             link_to("lib/root", "/etc/x"),
                                             file("tmp/y"),
                                             file("usr/local/share/z")};
-  ASSERT_TRUE(base_->place(files));
+  ASSERT_TRUE(base_->place_files(files));
   std::map<std::string, std::string> placed;
   for (const link::InstalledFile& each : files)
     placed[each.path] = each.destination;
   EXPECT_THAT(placed, ElementsAre(Pair("opt", ""), Pair("tmp/y", ""), Pair("usr/lib/data", ""),
                                   Pair("usr/lib/here", "data"), Pair("usr/lib/root", "/etc/x"),
                                   Pair("usr/lib/there", "../../etc/x"), Pair("usr/local/share/z", "")));
-  base_->note_files(files);
   EXPECT_THAT(base_->description().directories,
               ElementsAre(Pair("tmp", oci::Directory{01777, 0, 0}), Pair("usr", oci::Directory{}),
                           Pair("usr/lib", oci::Directory{}), Pair("usr/local", oci::Directory{02775, 0, 50}),
@@ -385,15 +384,15 @@ TEST_F(BaseImageTest, FilesInTheWayAreNamed) {
        "/etc/release: the base image has a file there"}};
   for (const auto& [each, message] : cases) {
     std::vector<link::InstalledFile> files = {each};
-    const Result<void> placed = base_->place(files);
+    const auto placed = base_->place_files(files);
     ASSERT_FALSE(placed) << message;
     EXPECT_EQ(placed.error().message, message);
   }
   std::vector<link::InstalledFile> twice = {file("lib/a"), file("usr/lib/a")};
-  EXPECT_TRUE(base_->place(twice)); // they are equal
+  EXPECT_TRUE(base_->place_files(twice)); // they are equal
   EXPECT_THAT(twice, ::testing::SizeIs(1));
   twice = {file("lib/a"), link_to("usr/lib/a", "b")};
-  EXPECT_THAT(base_->place(twice).error().message, HasSubstr("has the same path, /usr/lib/a"));
+  EXPECT_THAT(base_->place_files(twice).error().message, HasSubstr("has the same path, /usr/lib/a"));
 }
 
 TEST_F(BaseImageTest, WhatTheBaseSaysOfContainers) {
