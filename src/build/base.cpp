@@ -7,7 +7,7 @@ namespace {
 // Docker's storage drivers take 127 layers; an application has up to 17 of its own.
 constexpr size_t most_layers = 100;
 
-// Labels of the base that describe the base, not what is made from it.
+// Labels that describe the base, and not the images made from it.
 bool describes_image(const std::string& label) {
   return label.starts_with("org.opencontainers.image.") || label.starts_with("dev.xaas.") ||
          label.starts_with("org.label-schema.");

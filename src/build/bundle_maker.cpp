@@ -187,8 +187,9 @@ Result<void> BundleMaker::add_native(const image::BundleConfiguration& configura
   return {};
 }
 
-// Adds what the build's own outputs need. Deploying makes the same files with other machine code. The record
-// of a link does not name what it found through a linker script, such as the C library.
+// Adds the symbols, versions and libraries that the build's own outputs need. Deploying makes the same files
+// with other machine code. The record of a link does not name libraries that a linker script led to, such as
+// the C library.
 Result<void> BundleMaker::add_needs(const std::map<std::string, std::string>& built,
                                     ClosureInput& input) const {
   for (Linked& linked : input.linked) {

@@ -191,7 +191,7 @@ private:
                       "link both with the same library");
   }
 
-  // Keeps what the base image does not have.
+  // Keeps the libraries that the base image lacks.
   Result<void> leave_to_base() {
     std::vector<image::Dependent> files;
     for (const Linked& linked : input_.linked)

@@ -110,7 +110,7 @@ private:
     return {};
   }
 
-  // Keeps what the base image does not have.
+  // Keeps the libraries that the base image lacks.
   Result<void> leave_to_base() {
     std::vector<image::Dependent> files;
     for (const auto& [path, library] : installed_) {

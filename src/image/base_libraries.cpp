@@ -68,7 +68,7 @@ public:
   }
 
 private:
-  // What the base has of the closure. All else comes along.
+  // Looks for the closure's libraries in the base. Those that it lacks come along.
   Result<void> look() {
     brought_.clear();
     for (const auto& [name, library] : closure_) {
@@ -114,7 +114,7 @@ private:
     return alias == aliases_.end() ? needed : alias->second;
   }
 
-  // Visits what is reached from the application's files, up to libraries of the base.
+  // Visits the libraries that the application's files reach, up to those of the base.
   Result<void> go_through() {
     reached_.clear();
     std::vector<std::string> pending;
@@ -151,7 +151,7 @@ private:
   // A part of the C library that is there only because every image has it rules out nothing.
   bool is_used(const std::string& name) const { return name == libc || reached_.contains(name); }
 
-  // What one file needs.
+  // Follows the needs of one file.
   Result<void> follow(const Dependent& file, const std::function<void(const std::string&)>& reach) {
     for (const std::string& needed : file.dynamic->needed) {
       reach(needed);
@@ -224,7 +224,7 @@ private:
                       "build on the distribution of the base image, or choose another base image");
   }
 
-  // The loader searches the RUNPATH of a file before the directories where its libraries come to lie.
+  // The loader searches the RUNPATH of a file before the directories of brought libraries.
   Result<void> check_runpaths() {
     for (const Dependent& file : files_)
       for (const std::string& needed : file.dynamic->needed) {

@@ -57,7 +57,7 @@ private:
 
 Digest digest_of(std::string_view data);
 Result<Digest> digest_of_file(const std::filesystem::path& path);
-// What is left to read from an open file; `path` is for messages.
+// The digest of the rest of an open file, from its present position; `path` is for messages.
 Result<Digest> digest_of_open(int file, const std::filesystem::path& path);
 
 } // namespace xaas

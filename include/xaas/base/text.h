@@ -30,7 +30,7 @@ bool ends_with(std::string_view text, std::string_view suffix);
 // The candidate nearest to `word` by edit distance if it is close enough to be a typing error, else "".
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
 
-// The variables of a list of K=V; the last of a name wins. What is no K=V does not count.
+// The variables of a list of K=V; the last of a name wins. Entries without a name or `=` do not count.
 std::map<std::string, std::string> variables_of(const std::vector<std::string>& list);
 
 } // namespace xaas

@@ -38,13 +38,12 @@ public:
   Result<std::map<std::string, std::string>> place_files(std::vector<link::InstalledFile>& files);
 
   bool has(const std::string& path) const { return !names_.resolve(path).empty(); }
-  // What the base's loader finds for this name. Without a GNU C library, a base has no libraries that
-  // programs for one could load, and none is found.
+  // The library that the base's loader finds for this name. Without a GNU C library, a base has no libraries
+  // that programs for one could load, and none is found.
   Result<loader::Found> find(const std::string& name);
   // The copies of the library that the loader prefers to that on better CPUs (glibc-hwcaps).
   Result<std::vector<const loader::Library*>> find_for_levels(const std::string& name);
-  // What the loader finds by the RUNPATH of a file of the application, if that leads to a directory of the
-  // base.
+  // The library that the loader finds by the RUNPATH of a file of the application in the base; null: none.
   Result<const loader::Library*> find_by_runpath(const std::string& file, const loader::Dynamic& dynamic,
                                                  const std::string& name);
   // From now on, another loader searches, which has these directories and the base's cache. failed if it does

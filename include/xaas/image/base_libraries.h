@@ -31,8 +31,8 @@ struct MachineLibraries {
 struct BaseChoice {
   std::set<std::string> brought; // names of the closure that come with the application
   std::set<std::string> taken;   // of the base; with all parts of its C library if it is used
-  // Where those come to lie that the base has, too: the path relative to its root at which its loader finds
-  // them.
+  // The places of brought libraries that the base has, too: the paths, relative to the root, at which the
+  // loader finds the base's.
   std::map<std::string, std::string> places;
   bool c_library = false; // the base's is used
   // The directory of the base's C library, relative to its root, if it is used. The base's loader searches

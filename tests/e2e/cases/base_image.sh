@@ -1,5 +1,5 @@
 #!/bin/bash
-# Applications on base images: a distribution with the libraries that they need, one without a C library, and what is refused.
+# Applications on base images: a distribution with the libraries that they need, one without a C library, and bases that are refused.
 source "$E2E/lib.sh"
 needs jq make clang-22 bwrap tar
 
@@ -127,7 +127,7 @@ assert_json built.json '.base.libraries == [] and (.base.replaced | contains(["l
 "$XAAS" check oci:on-older:here -q >/dev/null
 "${run[@]}" oci:on-older:here | finds '^hello ' || fail "the program does not run with the C library that it brings"
 
-# What is deployed is a base, too; and one layer more than the application has.
+# A deployed image is a base, too.
 "${build[@]}" --isa x86-64 --image-base oci:app:here -o oci:upon:ir --format json >built.json
 "$XAAS" deploy oci:upon:ir -o oci:upon:here -q >/dev/null
 assert_json "$(blob upon "$(image_digest upon here)")" '[.layers[].annotations["dev.xaas.role"]] == ["image-base", "image-base", "application"]'

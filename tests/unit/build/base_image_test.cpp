@@ -1,4 +1,4 @@
-// Applications on a base image: where their files come to lie, and which libraries they take from it.
+// Applications on a base image: the places of their files, and the libraries that they take from it.
 #include "base.h"
 #include "closure.h"
 
