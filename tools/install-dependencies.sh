@@ -1,13 +1,16 @@
 #!/bin/bash
 # Installs the packages for building and testing xaas, on Debian 12 as root. The package sources must offer LLVM 22. Installs
-# nothing if all packages are there. --build-only leaves out the packages that only tests and checks need.
+# nothing if all packages are there. --build-only leaves out the packages that only tests and checks need. --print-libraries
+# installs nothing, and prints the packages that a sysroot for another architecture needs (tools/make-sysroot.sh).
 set -euo pipefail
 
-build=(
-  cmake ninja-build make pkg-config git ca-certificates
-  clang-22 lld-22 llvm-22-dev libclang-22-dev liblld-22-dev libpolly-22-dev libomp-22-dev g++
-  nlohmann-json3-dev libcli11-dev libspdlog-dev libtomlplusplus-dev libvalijson-dev libgtest-dev libgmock-dev
-  libarchive-dev libseccomp-dev libssl-dev zlib1g-dev libzstd-dev libxml2-dev libz3-dev libcurl4-openssl-dev
+programs=(cmake ninja-build make pkg-config git ca-certificates clang-22 lld-22)
+# Of the architecture that the build is for. clang-22 has the list of Clang's libraries for CMake.
+libraries=(
+  clang-22 llvm-22-dev libclang-22-dev liblld-22-dev libpolly-22-dev libomp-22-dev g++
+  nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libvalijson-dev libgtest-dev libgmock-dev
+  libarchive-dev nettle-dev liblzma-dev liblz4-dev libbz2-dev libacl1-dev
+  libseccomp-dev libssl-dev zlib1g-dev libzstd-dev libxml2-dev libcurl4-openssl-dev
 )
 # Runtimes and other readers of our images, build systems, libraries of the applications that tests build, Fortran, MPI, and the
 # tools of tools/lint.sh.
@@ -18,12 +21,16 @@ tests=(
   flang-22 gfortran mpich libmpich-dev liboffload-22-dev zsh fish mandoc clang-tools-22 lmod libclang-rt-22-dev rocm-device-libs libamdhip64-dev
 )
 
-packages=("${build[@]}")
+packages=("${programs[@]}" "${libraries[@]}")
 case "${1:-}" in
 "") packages+=("${tests[@]}") ;;
 --build-only) ;;
+--print-libraries)
+  printf '%s\n' "${libraries[@]}"
+  exit 0
+  ;;
 *)
-  echo "usage: $0 [--build-only]" >&2
+  echo "usage: $0 [--build-only | --print-libraries]" >&2
   exit 2
   ;;
 esac

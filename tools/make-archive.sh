@@ -5,7 +5,8 @@
 #
 # Contains the files that `cmake --install BUILD_DIR` installs; PROGRAM, for tests, replaces the installed program. The same input
 # gives the same bytes: the files have the date SOURCE_DATE_EPOCH, by default 1970. $GZIP_LEVEL (9) is
-# for tests, which take less time with 1.
+# for tests, which take less time with 1. The libraries of a program for another architecture are those of the sysroot that it
+# was built with.
 set -euo pipefail
 export LC_ALL=C
 
@@ -22,26 +23,40 @@ fail() {
   echo "$0: $*" >&2
   exit 1
 }
-for tool in clang-22 readelf ldconfig tar gzip strip; do
+for tool in clang-22 readelf ldconfig tar gzip llvm-strip-22; do
   command -v $tool >/dev/null || PATH=$PATH:/sbin:/usr/sbin command -v $tool >/dev/null || fail "no $tool"
 done
 PATH=$PATH:/sbin:/usr/sbin
 
 version=$(sed -n 's/^project(xaas VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")
 [ -n "$version" ] || fail "no version in CMakeLists.txt"
-loader_name=ld-linux-x86-64.so.2
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/xaas-archive-XXXXXX")
 trap 'rm -rf "$work"' EXIT
-name=xaas-$version-linux-x86_64
-root=$work/$name
-libexec=$root/libexec/xaas
-mkdir -p "$root/bin" "$libexec/lib" "$root/share/doc/xaas"
 
+installed=
 if [ -z "$program" ]; then
   cmake --install "$build" --prefix "$work/installed" >"$work/install.log" || { cat "$work/install.log" >&2; exit 1; }
   program=$work/installed/bin/xaas
   [ -x "$program" ] || fail "cmake --install $build installed no bin/xaas"
+  installed=yes
+fi
+case $(readelf -hW "$program" | sed -n 's/^ *Machine: *//p') in
+*X86-64) arch=x86_64 loader_name=ld-linux-x86-64.so.2 kind=x86-64 ;;
+AArch64) arch=aarch64 loader_name=ld-linux-aarch64.so.1 kind=AArch64 ;;
+*) fail "$program is for neither x86-64 nor AArch64" ;;
+esac
+sysroot=
+if [ "$arch" != "$(uname -m)" ]; then
+  sysroot=$(sed -n 's/^CMAKE_SYSROOT:[^=]*=//p' "$build/CMakeCache.txt")
+  [ -d "$sysroot" ] || fail "$program is for $arch, and $build/CMakeCache.txt names no sysroot"
+fi
+name=xaas-$version-linux-$arch
+root=$work/$name
+libexec=$root/libexec/xaas
+mkdir -p "$root/bin" "$libexec/lib" "$root/share/doc/xaas"
+
+if [ -n "$installed" ]; then
   [ ! -d "$work/installed/share" ] || cp -R "$work/installed/share/." "$root/share/"
   # Links to the program become links to the launcher.
   for link in "$work/installed/bin"/*; do
@@ -52,11 +67,15 @@ if [ -z "$program" ]; then
 fi
 cp "$source/LICENSE" "$root/share/doc/xaas/LICENSE"
 cp "$program" "$libexec/xaas"
-strip --strip-all "$libexec/xaas"
+llvm-strip-22 --strip-all "$libexec/xaas"
 
 # The libraries of the program, and theirs in turn, found where the loader looks, but never in its directories for particular CPUs
 # (glibc-hwcaps), because the archive runs on others.
-ldconfig -p | sed -n 's/^\t\([^ ]*\) (libc6,x86-64) => \(.*\)/\1 \2/p' >"$work/cache"
+if [ -n "$sysroot" ]; then
+  find "$sysroot"/{usr/,}lib/"$arch-linux-gnu" -maxdepth 1 -name '*.so.*' -printf '%f %p\n' | sort >"$work/cache"
+else
+  ldconfig -p | sed -n "s/^\t\([^ ]*\) (libc6,$kind) => \(.*\)/\1 \2/p" >"$work/cache"
+fi
 find_library() { # NAME NEEDED-BY
   local directory entry origin
   origin=$(dirname "$(readlink -f "$2")")
@@ -110,8 +129,8 @@ loader=${loader:-$(awk -v name=$loader_name '$1 == name {print $2; exit}' "$work
 # The loader has the host's library directories and /etc/ld.so.preload written into it. No option turns them off, and a
 # preloaded library of another libc, or a name service module, would crash the program. Paths of the same length without
 # libraries replace them.
-pattern='/lib/x86_64-linux-gnu/\x00/usr/lib/x86_64-linux-gnu/\x00/lib/\x00/usr/lib/\x00'
-nowhere='/dev/null/xaas-no-lib/\x00/dev/null/xaas-no-usr-lib/\x00/sys/\x00/sys/dev/\x00'
+pattern="/lib/$arch-linux-gnu/\\x00/usr/lib/$arch-linux-gnu/\\x00/lib/\\x00/usr/lib/\\x00"
+nowhere="/dev/null/$arch-none/\\x00/dev/null/usr/$arch-none/\\x00/sys/\\x00/sys/dev/\\x00"
 cp -L "$loader" "$libexec/$loader_name"
 for place in "$pattern" /etc/ld.so.preload; do
   grep -qaP "$place" "$libexec/$loader_name" || fail "$loader does not name its directories as expected: $place"
@@ -119,7 +138,8 @@ done
 sed -i -e "s#$pattern#$nowhere#g" -e 's#/etc/ld.so.preload#/dev/null/no-files#g' "$libexec/$loader_name"
 [ "$(stat -L -c %s "$loader")" = "$(stat -c %s "$libexec/$loader_name")" ] || fail "the loader changed its size"
 
-clang-22 -static -Os -s -Wall -Wextra -Werror -o "$root/bin/xaas" "$source/tools/launcher/launcher.c"
+clang-22 --target="$arch-linux-gnu" ${sysroot:+"--sysroot=$sysroot"} -fuse-ld=lld -static -Os -s -Wall -Wextra -Werror \
+  -o "$root/bin/xaas" "$source/tools/launcher/launcher.c"
 
 chmod -R u+rwX,go+rX,go-w "$root"
 chmod 755 "$root/bin/xaas" "$libexec/xaas" "$libexec/$loader_name"

@@ -7,9 +7,6 @@
 #include <xaas/cli/cli.h>
 #include <xaas/image/bundle.h>
 
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <csignal>
 #include <exception>
@@ -47,17 +44,6 @@ int unknown_command(const std::string& name) {
       make_error(ErrorKind::usage, "'" + name + "' is not a command",
                  near.empty() ? "`xaas --help` lists the commands" : "did you mean `xaas " + near + "`?"));
   return usage_exit;
-}
-
-// -v logs the steps of the libraries, for bug reports.
-void set_up_log(int verbosity) {
-  auto logger = std::make_shared<spdlog::logger>(
-      "xaas", std::make_shared<spdlog::sinks::ostream_sink_st>(std::cerr, true));
-  logger->set_pattern("xaas: %l: %v");
-  logger->set_level(verbosity > 1   ? spdlog::level::debug
-                    : verbosity > 0 ? spdlog::level::info
-                                    : spdlog::level::warn);
-  spdlog::set_default_logger(std::move(logger));
 }
 
 int finish(const Error& error) {
@@ -134,7 +120,6 @@ int run_command(const CommandEntry& entry, int argc, const char* const* argv) {
     print_error(parse_error(entry, *app, error.what(), argc, argv));
     return usage_exit;
   }
-  set_up_log(command->common.verbosity);
   install_interrupt_handler();
   if (entry.settings)
     if (const Result<void> read = read_settings(*app, command->common.quiet); !read)

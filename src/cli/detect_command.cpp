@@ -80,6 +80,8 @@ private:
                  {"glibc", or_unknown(system.glibc)},
                  {"kernel", or_unknown(system.kernel)},
                  {"system", or_unknown(system.os)}};
+    if (system.cpu.sve_bits)
+      rows.insert(rows.begin() + 4, {"SVE vectors", std::to_string(system.cpu.sve_bits) + " bits"});
     if (system.allowed_threads && system.allowed_threads < system.cpu.threads)
       rows.push_back({"allowed", std::to_string(system.allowed_threads) + " of " +
                                      std::to_string(system.cpu.threads) + " threads"});

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sys/prctl.h>
 #include <tuple>
 
 namespace xaas::system {
@@ -163,6 +164,22 @@ unsigned numa_nodes(const Machine& machine) {
   return with_cpus ? with_cpus : all;
 }
 
+// The length that new processes get. Source: Linux, Documentation/arch/arm64/sve.rst.
+void sve_length(const Machine& machine, SystemDescription& system) {
+  const std::string file = "/proc/sys/abi/sve_default_vector_length"; // in bytes
+  system.cpu.sve_bits = count(machine.number(file).value_or(0) * 8);
+  system.evidence["cpu.sve_bits"] = file;
+#if defined(__aarch64__) && defined(PR_SVE_GET_VL)
+  if (!system.cpu.sve_bits && machine.real()) { // an emulator shows the files of its host
+    const int length = prctl(PR_SVE_GET_VL);
+    system.cpu.sve_bits = length > 0 ? count(static_cast<size_t>(length & PR_SVE_VL_LEN_MASK) * 8) : 0;
+    system.evidence["cpu.sve_bits"] = "prctl(PR_SVE_GET_VL)";
+  }
+#endif
+  if (!system.cpu.sve_bits)
+    system.evidence.erase("cpu.sve_bits");
+}
+
 // The lowest limit of a control group and its ancestors. Version 2 has one tree, version 1 one per
 // controller.
 uint64_t memory_limit_of(const Machine& machine, const std::string& tree, std::string group,
@@ -233,6 +250,8 @@ void probe_cpu(const Machine& machine, SystemDescription& system) {
   description.caches = read_caches(machine, names);
   if (!description.caches.empty())
     system.evidence["cpu.caches"] = cpus + "/*/cache";
+  if (std::binary_search(description.features.begin(), description.features.end(), "sve"))
+    sve_length(machine, system);
 }
 
 } // namespace xaas::system

@@ -25,16 +25,19 @@ Json cpu_json(const CpuDescription& cpu) {
                       {"type", cache.type},
                       {"bytes", cache.bytes},
                       {"instances", cache.instances}});
-  return {{"vendor", text_or_null(cpu.vendor)},
-          {"model", text_or_null(cpu.model)},
-          {"name", cpu.name},
-          {"level", cpu.level},
-          {"features", cpu.features},
-          {"cores", cpu.cores},
-          {"threads", cpu.threads},
-          {"sockets", cpu.sockets},
-          {"numa_nodes", cpu.numa_nodes},
-          {"caches", caches}};
+  Json json{{"vendor", text_or_null(cpu.vendor)},
+            {"model", text_or_null(cpu.model)},
+            {"name", cpu.name},
+            {"level", cpu.level},
+            {"features", cpu.features},
+            {"cores", cpu.cores},
+            {"threads", cpu.threads},
+            {"sockets", cpu.sockets},
+            {"numa_nodes", cpu.numa_nodes},
+            {"caches", caches}};
+  if (cpu.sve_bits)
+    json["sve_bits"] = cpu.sve_bits;
+  return json;
 }
 
 Json gpus_json(const std::vector<Gpu>& gpus) {
@@ -253,6 +256,7 @@ Result<CpuDescription> parse_cpu(const JsonReader& reader, const std::string& ar
   XAAS_TRY(cpu.threads, small_number(reader, "threads"));
   XAAS_TRY(cpu.sockets, small_number(reader, "sockets"));
   XAAS_TRY(cpu.numa_nodes, small_number(reader, "numa_nodes"));
+  XAAS_TRY(cpu.sve_bits, small_number(reader, "sve_bits"));
   XAAS_TRY(cpu.caches, objects(reader, "caches", parse_cache));
   return cpu;
 }

@@ -25,17 +25,12 @@ done
 [ "$(id -u)" -eq 0 ] || die "needs root"
 suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 [ "$suite" = bookworm ] || die "the package sources of this machine are for ${suite:-an unknown system}, not for Debian 12 (bookworm)"
-shopt -s nullglob
-sources=(/etc/apt/sources.list.d/*.{sources,list})
-[ ! -s /etc/apt/sources.list ] || sources=(/etc/apt/sources.list "${sources[@]}")
 
-# The way to the packages is this machine's: sources, keys, and what apt needs to be told to get at them.
+# The root installs more packages, with this machine's keys.
 make_root() { # DIRECTORY
-  apt-config dump --format '%f "%v";%n' Acquire | grep -E '^Acquire::(https?|Check-|ForceIP|Retries)' | grep -v ' "";$' >"$1.acquire" || true
-  mmdebstrap --quiet --variant=minbase --skip=output/dev --aptopt="$1.acquire" bookworm "$1" "${sources[@]}"
-  rm "$1.acquire"
+  debian_tree bookworm "$1" --variant=minbase
   # shellcheck disable=SC2046 # names without spaces
-  cp -n --parents /etc/apt/trusted.gpg.d/* $(grep -ohE '/[^] ,]+\.(gpg|asc|pgp)' "${sources[@]}" | sort -u) "$1"
+  cp -n --parents /etc/apt/trusted.gpg.d/* $(cat "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d/* 2>/dev/null | grep -ohE '/[^] ,]+\.(gpg|asc|pgp)' | sort -u) "$1"
 }
 # This machine's ccache with its own libraries, where no build looks for a program.
 lend_ccache() { # DIRECTORY, below which the root has the tree

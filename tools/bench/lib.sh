@@ -8,6 +8,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 xaas=${XAAS:-$root/build/release/bin/xaas}
+source "$root/tools/debian_tree.sh"
 
 die() { echo "$0: $*" >&2; exit 1; }
 say() { printf '\n== %s\n' "$*"; }
@@ -116,19 +117,9 @@ debian_source() { # PACKAGE DIRECTORY: its patched sources; for `once`
   rm -rf "$2.fetch"
 }
 
-# A new root of Debian with these packages (PACKAGE,...); for `once`. The way to them is this machine's.
+# A new root of Debian with these packages (PACKAGE,...); for `once`.
 debian_root() { # SUITE PACKAGES ROOT
-  local sources=() options=(--aptopt="$3.acquire")
-  apt-config dump --format '%f "%v";%n' Acquire | grep -E '^Acquire::(https?|Check-|ForceIP|Retries)' | grep -v ' "";$' >"$3.acquire" || true
-  if ! grep -qx "VERSION_CODENAME=$1" /etc/os-release; then # this machine's sources are of another suite
-    mapfile -t sources < <(grep -rhoE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null | tr -d ' ' | head -n 1)
-    options+=(--aptopt='Acquire::Check-Valid-Until "false"')
-  else
-    mapfile -t sources < <(find /etc/apt/sources.list.d -name '*.sources' -o -name '*.list')
-  fi
-  [ ${#sources[@]} -gt 0 ] || die "no package source of Debian"
-  mmdebstrap --quiet --variant=minbase --skip=output/dev "${options[@]}" --include="$2" "$1" "$3" "${sources[@]}"
-  rm "$3.acquire"
+  debian_tree "$1" "$3" --variant=minbase --include="$2"
 }
 
 # In a root, as an ordinary user with the home /bench/home there. Apptainer needs a root that is a mount point.

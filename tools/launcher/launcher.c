@@ -3,7 +3,7 @@
  * A program built on Debian 12 needs a newer glibc than many clusters have, and contains the absolute path of
  * its loader. So bin/ contains this static program, which finds its own location and runs
  *
- *     ../libexec/xaas/ld-linux-x86-64.so.2 --inhibit-cache --library-path ../libexec/xaas/lib --argv0 NAME
+ *     ../libexec/xaas/LOADER --inhibit-cache --library-path ../libexec/xaas/lib --argv0 NAME
  *         ../libexec/xaas/xaas ARGUMENT...
  *
  * With --library-path the loader ignores LD_LIBRARY_PATH. The variable stays set, because compilers and build
@@ -21,7 +21,13 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#if defined(__x86_64__)
 #define LOADER "ld-linux-x86-64.so.2"
+#elif defined(__aarch64__)
+#define LOADER "ld-linux-aarch64.so.1"
+#else
+#error "the archive is for x86-64 and AArch64"
+#endif
 
 static void say(const char* text) {
   const ssize_t written = write(2, text, strlen(text));

@@ -26,6 +26,7 @@ struct CpuDescription {
   std::vector<std::string> features; // LLVM's names of all enabled features, sorted
   unsigned cores = 0, threads = 0, sockets = 0,
            numa_nodes = 0; // of the machine, counting those that are online
+  unsigned sve_bits = 0;   // of an SVE vector, as processes get it by default; 0: no SVE, or unknown
   struct Cache {
     unsigned level = 0;
     std::string type; // data, instruction, unified

@@ -78,6 +78,7 @@ TEST_F(Detect, Aarch64WithoutTopology) {
   file("/proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n\nprocessor\t: 1\n"
                         "CPU implementer\t: 0x41\n\n");
   file("/sys/devices/system/cpu/cpu0/topology/physical_package_id", "-1\n");
+  file("/proc/sys/abi/sve_default_vector_length", "16\n");
   file("/usr/lib/os-release", "PRETTY_NAME='SUSE'\n");
   file("/lib64/libc.so.6", std::string("\x7f"
                                        "ELF\0GNU C Library (GNU libc) stable release version 2.31.\nmore",
@@ -85,6 +86,7 @@ TEST_F(Detect, Aarch64WithoutTopology) {
   const SystemDescription found = detect(probes_);
   EXPECT_EQ(found.arch, "aarch64");
   EXPECT_EQ(found.cpu.level, "armv9-a");
+  EXPECT_EQ(found.cpu.sve_bits, 128u);
   EXPECT_EQ(found.cpu.vendor, "ARM");
   EXPECT_EQ(found.cpu.model, "");
   EXPECT_EQ(found.cpu.sockets, 0u);

@@ -20,6 +20,7 @@ SystemDescription full() {
   system.cpu.threads = 128;
   system.cpu.sockets = 1;
   system.cpu.numa_nodes = 4;
+  system.cpu.sve_bits = 512;
   system.cpu.caches = {{1, "data", 32768, 64}, {3, "unified", uint64_t(32) << 20, 8}};
   system.memory_bytes = uint64_t(512) << 30;
   system.gpus = {
