@@ -10,6 +10,8 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/TargetParser/AArch64TargetParser.h>
 
+#include <algorithm>
+
 namespace xaas::target {
 namespace arm64 {
 namespace {
@@ -126,6 +128,22 @@ FeatureSet deciding(const FeatureSet& level) {
   return result;
 }
 
+std::vector<std::string> levels() {
+  return {"armv8-a", "armv8.2-a+sve", "armv9-a"};
+}
+
+// Nothing shows the architecture version of a CPU that LLVM does not know by name, but that of a level is
+// proven. Features of the level that the kernel does not show stay off.
+void complete_levels(const std::map<std::string, bool>& detected, FeatureSet& features) {
+  for (const std::string& level : levels()) {
+    const FeatureSet all = named(level)->features, needed = deciding(all);
+    if (std::includes(features.begin(), features.end(), needed.begin(), needed.end()))
+      for (const std::string& feature : all)
+        if (!detected.contains(feature) && !detectable().contains(feature))
+          features.insert(feature);
+  }
+}
+
 NamedCpu detected(const std::string& name, const std::map<std::string, bool>& detected) {
   std::optional<parser::ExtensionSet> extensions = from_cpu(name);
   const std::string known = extensions ? name : "generic";
@@ -142,7 +160,9 @@ NamedCpu detected(const std::string& name, const std::map<std::string, bool>& de
       extensions->enable(info->ID);
     else if (info)
       extensions->disable(info->ID);
-  return {known, list(*extensions)};
+  FeatureSet features = list(*extensions);
+  complete_levels(detected, features);
+  return {known, std::move(features)};
 }
 
 } // namespace
@@ -151,7 +171,7 @@ NamedCpu detected(const std::string& name, const std::map<std::string, bool>& de
 const Architecture& aarch64() {
   using namespace arm64;
   static const Architecture architecture{"aarch64",   "aarch64-unknown-linux-gnu",
-                                         "arm64",     {"armv8-a", "armv8.2-a+sve", "armv9-a"},
+                                         "arm64",     levels(),
                                          "armv8-a",   named,
                                          names,       model,
                                          is_feature,  implied,

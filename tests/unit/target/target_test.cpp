@@ -1,5 +1,6 @@
 #include <xaas/base/text.h>
 #include <xaas/target/cpu.h>
+#include <xaas/target/feature_bits.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -192,6 +193,27 @@ TEST(Cpu, DetectionOnAarch64CorrectsTheName) {
   const Cpu unnamed = cpu_from_detection("aarch64", "", v1);
   EXPECT_EQ(unnamed.name, "generic");
   EXPECT_EQ(isa_level("aarch64", unnamed.features), "armv8.2-a+sve");
+}
+
+// An emulator's CPU has no name. Its level is one that selection finds satisfied, too.
+TEST(Cpu, AnUnnamedAarch64HasTheFeaturesOfItsLevel) {
+  std::map<std::string, bool> shown;
+  for (const FeatureBit& bit : feature_bits("aarch64"))
+    shown[bit.name] = false;
+  for (const std::string& level : isa_levels("aarch64")) {
+    const Names features = *features_of("aarch64", level);
+    for (const std::string& feature : guarded_features("aarch64", features))
+      shown[feature] = true;
+    for (const char* feature : {"neon", "fp-armv8"})
+      shown[feature] = true;
+    const Cpu cpu = cpu_from_detection("aarch64", "generic", shown);
+    EXPECT_EQ(isa_level("aarch64", cpu.features), level);
+    EXPECT_EQ(missing_features(features, cpu.features), Names()) << level;
+  }
+  shown["fullfp16"] = false; // a hypervisor hides it, and what depends on it is off
+  const Cpu cpu = cpu_from_detection("aarch64", "generic", shown);
+  EXPECT_THAT(cpu.features, Not(testing::AnyOf(Contains("fullfp16"), Contains("sve"))));
+  EXPECT_EQ(isa_level("aarch64", cpu.features), "armv8-a");
 }
 
 TEST(Cpu, HostIsConsistent) {
