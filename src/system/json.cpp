@@ -25,19 +25,17 @@ Json cpu_json(const CpuDescription& cpu) {
                       {"type", cache.type},
                       {"bytes", cache.bytes},
                       {"instances", cache.instances}});
-  Json json{{"vendor", text_or_null(cpu.vendor)},
-            {"model", text_or_null(cpu.model)},
-            {"name", cpu.name},
-            {"level", cpu.level},
-            {"features", cpu.features},
-            {"cores", cpu.cores},
-            {"threads", cpu.threads},
-            {"sockets", cpu.sockets},
-            {"numa_nodes", cpu.numa_nodes},
-            {"caches", caches}};
-  if (cpu.sve_bits)
-    json["sve_bits"] = cpu.sve_bits;
-  return json;
+  return {{"vendor", text_or_null(cpu.vendor)},
+          {"model", text_or_null(cpu.model)},
+          {"name", cpu.name},
+          {"level", cpu.level},
+          {"features", cpu.features},
+          {"cores", cpu.cores},
+          {"threads", cpu.threads},
+          {"sockets", cpu.sockets},
+          {"numa_nodes", cpu.numa_nodes},
+          {"sve_bits", cpu.sve_bits},
+          {"caches", caches}};
 }
 
 Json gpus_json(const std::vector<Gpu>& gpus) {

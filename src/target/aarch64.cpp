@@ -155,11 +155,15 @@ NamedCpu detected(const std::string& name, const std::map<std::string, bool>& de
     for (const std::string& feature : detectable())
       if (const auto found = detected.find(feature); found == detected.end() || !found->second)
         extensions->disable(extension(feature)->ID);
-  for (const auto& [feature, on] : detected)
-    if (const auto info = extension(feature); info && on)
-      extensions->enable(info->ID);
-    else if (info)
-      extensions->disable(info->ID);
+  // Those that are off last: enabling a feature enables what it depends on, and disabling that disables it.
+  for (const bool enabling : {true, false})
+    for (const auto& [feature, on] : detected)
+      if (const auto info = extension(feature); info && on == enabling) {
+        if (on)
+          extensions->enable(info->ID);
+        else
+          extensions->disable(info->ID);
+      }
   FeatureSet features = list(*extensions);
   complete_levels(detected, features);
   return {known, std::move(features)};
