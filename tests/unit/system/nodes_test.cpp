@@ -41,7 +41,7 @@ protected:
   void expect(const std::string& changes) {
     Json want = Json::parse(R"json({
       "version": 1, "arch": "x86_64",
-      "cpu": {"vendor": null, "model": null, "name": "", "level": "", "cores": 2, "threads": 2, "sockets": 1, "numa_nodes": 1},
+      "cpu": {"vendor": null, "model": null, "name": "", "level": "", "cores": 2, "threads": 2, "sockets": 1, "numa_nodes": 1, "sve_bits": 0},
       "memory_bytes": 0, "gpus": [], "mpi": [], "fabrics": [], "compilers": [], "libraries": [],
       "glibc": "", "kernel": "5.14.21", "os": "", "modules": [], "runtimes": [],
       "containers": {"user_namespaces": true, "fuse": null, "setuid": false},
@@ -176,6 +176,7 @@ TEST_F(DetectNode, GraceHopperNode) {
        "architecture: 8\n"
        "CPU variant\t: 0x0\nCPU part\t: 0xd4f\nCPU revision\t: 0\n",
        "886923776", "SUSE Linux Enterprise Server 15 SP5", "2.31");
+  file("/proc/sys/abi/sve_default_vector_length", "16\n");
   file("/sys/devices/system/node/node1/cpulist", "\n"); // the GPU's memory
   file("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX aarch64 Kernel Module  550.54.15  Tue\n");
   file("/proc/driver/nvidia/gpus/0009:01:00.0/information", "Model: NVIDIA GH200 120GB\n");
@@ -185,13 +186,14 @@ TEST_F(DetectNode, GraceHopperNode) {
   file("/usr/local/cuda/lib64/libcudart.so.12.6.77", elf("aarch64"));
   expect(R"json({
     "arch": "aarch64",
-    "cpu": {"vendor": "ARM", "model": null, "name": "neoverse-v2", "level": "armv9-a"},
+    "cpu": {"vendor": "ARM", "model": null, "name": "neoverse-v2", "level": "armv9-a", "sve_bits": 128},
     "memory_bytes": 908209946624, "glibc": "2.31", "os": "SUSE Linux Enterprise Server 15 SP5",
     "gpus": [{"vendor": "nvidia", "model": "NVIDIA GH200 120GB", "arch": "sm_90", "memory_bytes": 102625181696, "driver": "550.54.15",
       "runtime": "12.4", "evidence": "/proc/driver/nvidia/gpus/0009:01:00.0/information: model; its name: arch; /proc/driver/nvidia/version: driver; )json" XAAS_FAKE_NVML
          R"json(: arch, runtime, memory_bytes", "pci": "0009:01:00.0"}],
     "libraries": [{"name": "cudart", "version": "12.6.77", "path": "/usr/local/cuda/lib64/libcudart.so.12.6.77",
-      "evidence": "/usr/local/cuda/lib64/libcudart.so.12.6.77"}]})json");
+      "evidence": "/usr/local/cuda/lib64/libcudart.so.12.6.77"}],
+    "evidence": {"cpu.sve_bits": "/proc/sys/abi/sve_default_vector_length"}})json");
 }
 
 // The processor's own word counts, not its name and not /proc/cpuinfo: a hypervisor hides one feature, and
