@@ -18,12 +18,8 @@ if(CMAKE_CROSSCOMPILING)
   string(REPLACE "${CMAKE_SYSROOT}" "" XAAS_INSTALLED_LLVM_BIN "${XAAS_INSTALLED_LLVM_BIN}")
 endif()
 
-# Nothing here needs Z3, for which LLVM's list has an absolute path.
-get_target_property(interface LLVMSupport INTERFACE_LINK_LIBRARIES)
-list(FILTER interface EXCLUDE REGEX "libz3")
-set_target_properties(LLVMSupport PROPERTIES INTERFACE_LINK_LIBRARIES "${interface}")
-
-foreach(lib IN LISTS CLANG_EXPORTED_TARGETS LLD_EXPORTED_TARGETS)
+# Nothing here needs Z3, for which LLVM's list has an absolute path. One zstd is enough.
+foreach(lib IN LISTS CLANG_EXPORTED_TARGETS LLD_EXPORTED_TARGETS ITEMS LLVMSupport)
   if(NOT TARGET ${lib})
     continue()
   endif()
@@ -34,6 +30,8 @@ foreach(lib IN LISTS CLANG_EXPORTED_TARGETS LLD_EXPORTED_TARGETS)
   get_target_property(interface ${lib} INTERFACE_LINK_LIBRARIES)
   if(interface)
     list(REMOVE_ITEM interface LLVM)
+    list(FILTER interface EXCLUDE REGEX "libz3")
+    list(TRANSFORM interface REPLACE "zstd::libzstd_[a-z]+" PkgConfig::ZSTD)
     set_target_properties(${lib} PROPERTIES INTERFACE_LINK_LIBRARIES "${interface}")
   endif()
 endforeach()

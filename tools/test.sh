@@ -1,5 +1,6 @@
 #!/bin/bash
-# Installs the dependencies, unless --no-install comes first; builds the `ci` preset; runs ctest with the other arguments.
+# Installs the dependencies, unless --no-install comes first; builds the `ci` preset; runs ctest with the other arguments. With
+# --unit, which comes after --no-install: only what unit tests and fuzz targets need is installed, and only they run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,7 +10,14 @@ if [ "${1:-}" = --no-install ]; then
   shift
 fi
 
-[ $install = no ] || tools/install-dependencies.sh
+dependencies=()
+if [ "${1:-}" = --unit ]; then
+  dependencies=(--build-only)
+  shift
+  set -- -LE '^e2e$' "$@"
+fi
+
+[ $install = no ] || tools/install-dependencies.sh "${dependencies[@]}"
 # A file in the place of the device fails tests that have nothing to do with it. Its contents show where it comes from.
 check_null() { # WHEN
   [ ! -c /dev/null ] || return 0

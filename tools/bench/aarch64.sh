@@ -1,0 +1,131 @@
+#!/bin/bash
+# xaas on AArch64, from a machine that is none: the cross-compiled program and unit tests under qemu-aarch64, and the relocatable
+# archive on an emulated machine with Debian's kernel, whose Landlock and seccomp qemu-aarch64 lacks. Images that are deployed for
+# x86-64 and for AArch64 must have the same digests from this machine, under qemu-aarch64 and on the emulated machine; there, what
+# was installed from them must print the same as under qemu-aarch64.
+#
+#   tools/bench/aarch64.sh
+#
+# Needs root, mmdebstrap, and this machine's package sources for Debian 12. Half an hour on two cores, most of it for compiling.
+# Resumes after an interruption: lib.sh.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+[ "$(id -u)" -eq 0 ] || die "needs root"
+[ "$(uname -m)" = x86_64 ] || die "this machine is $(uname -m), not x86-64"
+open_bench
+packages mmdebstrap qemu-user qemu-system-arm cpio skopeo cmake ninja-build libc6-dev-arm64-cross libstdc++-12-dev-arm64-cross
+modules=(base target ir lower link select)
+
+say "cross-compiling"
+sysroot=$root/build/sysroot-aarch64
+[ -d "$sysroot" ] || "$root/tools/make-sysroot.sh" aarch64
+build=$root/build/aarch64
+cmake -S "$root" --preset aarch64 >"$work/configure.log" || die "configuring failed: $work/configure.log"
+cmake --build "$build" --target xaas "${modules[@]/#/test_}" >"$work/build.log" || die "building failed: $work/build.log"
+GZIP_LEVEL=1 "$root/tools/make-archive.sh" "$build" "$work/archive.tar.gz"
+
+emulated() { qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu "$@"; } # with Debian's C and C++ libraries for cross-compiling
+emulated "$build/bin/xaas" --version
+
+say "unit tests under qemu-aarch64"
+for module in "${modules[@]}"; do
+  [ "$module" = base ] && continue # of system calls
+  emulated "$build/tests/unit/test_$module" >"$work/test_$module.log" || die "tests of $module failed: $work/test_$module.log"
+  echo "$module: $(grep -c '^\[       OK' "$work/test_$module.log") passed, $(grep -c '^\[  SKIPPED .*ms' "$work/test_$module.log" || true) skipped"
+done
+
+say "images"
+here=$work/$program
+rm -rf "$here"
+mkdir -p "$here"
+export XAAS_CACHE_DIR=$work/cache
+zstd_source() { debian_source libzstd "$1"; }
+once "$work/zstd" zstd_source
+for arch in x86_64 aarch64; do
+  "$xaas" build "$root/examples/soft-spheres" --arch "$arch" --config threads=none -o "oci:$here/images:soft-spheres-$arch" -q >/dev/null
+  "$xaas" build "$root/specs/applications/zstd.json" --source "$work/zstd" --arch "$arch" -o "oci:$here/images:zstd-$arch" -q >/dev/null
+done
+targets=(x86_64:znver4 x86_64:haswell aarch64:cortex-a72 aarch64:a64fx aarch64:neoverse-v2)
+applications=(soft-spheres zstd)
+digests() { # WHO COMMAND...: deploys all images into a layout of this name
+  local application target
+  for application in "${applications[@]}"; do
+    for target in "${targets[@]}"; do
+      "${@:2}" deploy "oci:images:$application-${target%:*}" -o "oci:$1:$application-${target#*:}" --cpu "${target#*:}" --no-cache -q >/dev/null 2>"$1.log" ||
+        { cat "$1.log"; return 1; }
+    done
+  done
+  tr ',' '\n' <"$1/index.json" | grep -oE '"(digest|org.opencontainers.image.ref.name)": *"[^"]*"' | cut -d'"' -f4 | paste -d' ' - - | sort
+}
+(
+  cd "$here"
+  digests native "$xaas" >native.digests
+  digests emulated emulated "$build/bin/xaas" >emulated.digests
+  diff native.digests emulated.digests || die "other digests under qemu-aarch64"
+)
+echo "$(wc -l <"$here/native.digests") digests of $xaas and under qemu-aarch64 are the same"
+
+say "an emulated machine"
+kernel() { debian_tree bookworm "$1" --variant=extract --architectures=arm64 --include=linux-image-arm64,busybox-static; }
+once "$work/kernel" kernel
+top=$here/machine
+mkdir -p "$top"/{bin,proc,sys,dev,tmp,root,etc,lib,work,tests}
+cp "$work/kernel/bin/busybox" "$top/bin"
+cp -L "$sysroot/lib/ld-linux-aarch64.so.1" "$top/lib"
+cp -L "$sysroot"/{,usr/}lib/aarch64-linux-gnu/{libc.so.6,libm.so.6,libgcc_s.so.1,libstdc++.so.6} "$top/tests" 2>/dev/null || true
+cp "$build/tests/unit/test_base" "$top/tests"
+mkdir "$top/xaas"
+tar -xzf "$work/archive.tar.gz" -C "$top/xaas" --strip-components=1
+cp -r "$here/images" "$top/work"
+cat "$root"/src/*/*.cpp >"$top/work/text"
+{
+  echo '#!/bin/busybox sh'
+  declare -p applications targets | sed 's/^declare -a //' | tr -d '()"' | sed -E 's/\[[0-9]+\]=//g; s/=(.*)/="\1"/'
+  cat <<'END'
+/bin/busybox --install -s /bin
+export PATH=/xaas/bin:/bin HOME=/root
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs tmp /tmp
+mount -t securityfs none /sys/kernel/security
+echo root:x:0:0:root:/root:/bin/sh >/etc/passwd
+cd /work
+echo "machine: $(uname -srm), $(cat /sys/kernel/security/lsm)"
+xaas --version
+xaas detect 2>/dev/null | head -n 6
+LD_LIBRARY_PATH=/tests /tests/test_base --gtest_filter='Confine*' | tail -n 3
+for application in $applications; do
+  for target in $targets; do
+    xaas deploy oci:images:$application-${target%:*} -o oci:machine:$application-${target#*:} --cpu ${target#*:} --no-cache -q >/dev/null || echo "FAILED $target"
+  done
+  xaas deploy oci:images:$application-aarch64 -o oci:machine:$application-here -q >/dev/null && xaas check -q oci:machine:$application-here >/dev/null || echo FAILED check
+  xaas install oci:machine:$application-here --prefix /root/$application --container never -q >/dev/null || echo FAILED install
+  xaas deploy oci:images:$application-aarch64 --cpu cortex-a72,a64fx -o rootfs:tree-$application -q >/dev/null || echo FAILED tree
+done
+tr ',' '\n' <machine/index.json | grep -oE '"(digest|org.opencontainers.image.ref.name)": *"[^"]*"' | cut -d'"' -f4 | paste -d' ' - - | grep -v -- -here | sort | sed 's/^/DIGEST /'
+echo "OUTPUT $(/root/soft-spheres/bin/soft-spheres | grep ^checksum)"
+echo "OUTPUT $(/root/zstd/bin/zstd -c text | sha256sum)"
+echo "OUTPUT $(tree-zstd/usr/local/bin/zstd -c text | sha256sum)"
+echo "CHOSEN $(XAAS_TARGET=print tree-zstd/usr/local/bin/zstd 2>&1 | cut -d' ' -f1)"
+poweroff -f
+END
+} >"$top/init"
+chmod 755 "$top/init"
+(cd "$top" && find . | cpio -o -H newc --quiet | gzip -1) >"$here/initrd"
+timeout 900 qemu-system-aarch64 -M virt -cpu max -smp 2 -m 4G -nographic -no-reboot -nic none -kernel "$work"/kernel/boot/vmlinuz-* \
+  -initrd "$here/initrd" -append "console=ttyAMA0 quiet panic=-1" </dev/null | tr -d '\r' >"$here/machine.log" || die "the machine ended: $here/machine.log"
+grep -v '^DIGEST\|^OUTPUT' "$here/machine.log"
+! grep FAILED "$here/machine.log" || die "a command failed"
+grep -q 'PASSED.* 11 tests' "$here/machine.log" || die "tests of confinement failed"
+sed -n 's/^DIGEST //p' "$here/machine.log" | diff "$here/native.digests" - || die "other digests on the emulated machine"
+for application in "${applications[@]}"; do
+  "$xaas" deploy "oci:$here/images:$application-aarch64" -o "rootfs:$here/$application" --cpu a64fx -q >/dev/null
+done
+runs() { qemu-aarch64 -cpu max -L "$here/$1" -E LD_LIBRARY_PATH=/usr/local/lib "$here/$1/usr/local/bin/$1" "${@:2}"; }
+{
+  runs soft-spheres | grep ^checksum
+  runs zstd -c "$top/work/text" | sha256sum
+  runs zstd -c "$top/work/text" | sha256sum
+} >"$here/outputs"
+sed -n 's/^OUTPUT //p' "$here/machine.log" | diff "$here/outputs" - || die "other outputs on the emulated machine"
+echo "the digests and $(wc -l <"$here/outputs") outputs on the emulated machine are those of here"
