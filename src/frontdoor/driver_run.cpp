@@ -23,6 +23,7 @@
 #include "hip/hip_arguments.h"
 #include "link.h"
 #include "openmp/openmp_arguments.h"
+#include "standard_input.h"
 
 #include <xaas/known/include_names.h>
 #include <xaas/session/log.h>
@@ -93,7 +94,12 @@ public:
       *listed_ = device_commands(compilation->getJobs());
     if (links_)
       *links_ = links(compilation->getJobs());
-    const int code = listed_ || links_ ? 0 : run_jobs(*compilation);
+    const bool runs = !listed_ && !links_;
+    const std::vector<std::string> inputs = compilation->getArgs().getAllArgValues(clang::options::OPT_INPUT);
+    if (runs && std::any_of(inputs.begin(), inputs.end(), is_standard_input))
+      if (const Result<void> input = keep_standard_input(); !input)
+        return print_error(input.error());
+    const int code = runs ? run_jobs(*compilation) : 0;
     compilation->CleanupFileList(compilation->getTempFiles());
     return code;
   }
@@ -287,6 +293,7 @@ private:
 
   static int execute(clang::driver::Compilation& compilation, const clang::driver::Command& job) {
     const clang::driver::Command* failing = nullptr;
+    rewind_standard_input();
     return compilation.ExecuteCommand(job, failing);
   }
 

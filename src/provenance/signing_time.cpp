@@ -158,10 +158,16 @@ std::optional<int64_t> time_of_response(const std::string& der, const std::strin
     }
     const std::unique_ptr<TS_VERIFY_CTX, Frees<TS_VERIFY_CTX_free>> context(TS_VERIFY_CTX_new());
     TS_VERIFY_CTX_set_flags(context.get(), TS_VFY_VERSION | TS_VFY_SIGNATURE | TS_VFY_DATA);
+    BIO* const data = BIO_new_mem_buf(signature.data(), static_cast<int>(signature.size()));
+#if OPENSSL_VERSION_NUMBER >= 0x30400000L // which deprecates the other names
+    TS_VERIFY_CTX_set0_store(context.get(), store);
+    TS_VERIFY_CTX_set0_certs(context.get(), certificates);
+    TS_VERIFY_CTX_set0_data(context.get(), data);
+#else
     TS_VERIFY_CTX_set_store(context.get(), store);
     TS_VERIFY_CTX_set_certs(context.get(), certificates);
-    TS_VERIFY_CTX_set_data(context.get(),
-                           BIO_new_mem_buf(signature.data(), static_cast<int>(signature.size())));
+    TS_VERIFY_CTX_set_data(context.get(), data);
+#endif
     if (TS_RESP_verify_response(context.get(), response.get()) == 1 && is_by(response.get(), authority))
       return time;
   }

@@ -51,7 +51,7 @@ digests() { # WHO COMMAND...: deploys all images into a layout of this name
   for application in "${applications[@]}"; do
     for target in "${targets[@]}"; do
       "${@:2}" deploy "oci:images:$application-${target%:*}" -o "oci:$1:$application-${target#*:}" --cpu "${target#*:}" --no-cache -q >/dev/null 2>"$1.log" ||
-        { cat "$1.log"; return 1; }
+        { cat "$1.log" >&2; return 1; }
     done
   done
   tr ',' '\n' <"$1/index.json" | grep -oE '"(digest|org.opencontainers.image.ref.name)": *"[^"]*"' | cut -d'"' -f4 | paste -d' ' - - | sort
@@ -113,7 +113,7 @@ END
 chmod 755 "$top/init"
 (cd "$top" && find . | cpio -o -H newc --quiet | gzip -1) >"$here/initrd"
 timeout 900 qemu-system-aarch64 -M virt -cpu max -smp 2 -m 4G -nographic -no-reboot -nic none -kernel "$work"/kernel/boot/vmlinuz-* \
-  -initrd "$here/initrd" -append "console=ttyAMA0 quiet panic=-1" </dev/null | tr -d '\r' >"$here/machine.log" || die "the machine ended: $here/machine.log"
+  -initrd "$here/initrd" -append "console=ttyAMA0 quiet panic=-1" </dev/null | tr -d '\r' >"$here/machine.log" || die "the machine did not end by itself: $here/machine.log"
 grep -v '^DIGEST\|^OUTPUT' "$here/machine.log"
 ! grep FAILED "$here/machine.log" || die "a command failed"
 grep -q 'PASSED.* 11 tests' "$here/machine.log" || die "tests of confinement failed"

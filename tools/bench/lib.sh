@@ -122,11 +122,13 @@ debian_root() { # SUITE PACKAGES ROOT
   debian_tree "$1" "$3" --variant=minbase --include="$2"
 }
 
-# In a root, as an ordinary user with the home /bench/home there. Apptainer needs a root that is a mount point.
-in_root() { # ROOT COMMAND...
+# In a root, as an ordinary user with the home /bench/home there, or as root. Apptainer needs a root that is a mount point.
+in_root() { in_root_as 65534 /bench/home "$@"; } # ROOT COMMAND...
+in_root_as_root() { in_root_as 0 /root "$@"; }   # ROOT COMMAND...
+in_root_as() { # USER HOME ROOT COMMAND...
   unshare --mount --propagation private bash -euo pipefail -c '
-    top=$1
-    shift
+    user=$1 home=$2 top=$3
+    shift 3
     mount --bind "$top" "$top"
     mount -t proc proc "$top/proc"
     mount --rbind /sys "$top/sys"
@@ -137,7 +139,8 @@ in_root() { # ROOT COMMAND...
     pivot_root . mnt/old
     umount -l /mnt/old
     cd /
-    exec setpriv --reuid=65534 --regid=65534 --clear-groups env -i HOME=/bench/home USER=nobody PATH=/usr/bin:/bin "$@"' - "$@"
+    name=$(id -nu "$user")
+    exec setpriv --reuid="$user" --regid="$user" --clear-groups env -i HOME="$home" USER="$name" PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"' - "$@"
 }
 
 # Arguments for a native build, from a spec; its comments are whole lines.

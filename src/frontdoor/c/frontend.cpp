@@ -2,6 +2,7 @@
 
 #include "c/lock_free_queries.h"
 #include "c/wide_vectors.h"
+#include "standard_input.h"
 
 #include <xaas/ir/device_image.h>
 #include <xaas/ir/vector_returns.h>
@@ -413,6 +414,7 @@ FrontendResult run_frontend(const session::Session& session,
   if (messages)
     messages->FlushDiagnostics(compiler.getDiagnostics());
   CaptureAction action(result, session, listener);
+  rewind_standard_input();
   if (!compiler.ExecuteAction(action))
     result.compiled = false;
   return result;

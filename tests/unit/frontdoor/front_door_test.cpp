@@ -388,6 +388,29 @@ TEST_F(FrontDoor, ProgramsRunBelowTheConfigurationsLevel) {
   EXPECT_NE(*lesser, *session_.content().get(parsed->module));
 }
 
+// Makefiles ask the compiler in this way. The source is read a second time for the build machine's own level.
+TEST_F(FrontDoor, ASourceFromStandardInputIsReadAgain) {
+#if __has_feature(address_sanitizer)
+  GTEST_SKIP() << "the shadow memory of AddressSanitizer does not fit qemu-x86_64";
+#endif
+  if (!find_program("qemu-x86_64"))
+    GTEST_SKIP() << "needs qemu-x86_64";
+  use_level("x86-64-v4");
+  const std::string qemu = "qemu-x86_64 -cpu Nehalem ";
+  for (const std::string name : {"-", "/dev/stdin"})
+    sh("echo 'int main(void) { return 0; }' | " + qemu + "-0 $CC " XAAS_PROGRAM " -O2 -x c " + name +
+       " -o ../build/a && " + qemu + "../build/a");
+}
+
+// That a captured object is embedded shows only after the front end has read the source.
+TEST_F(FrontDoor, ASourceFromStandardInputThatIsNotCapturedIsReadByTheCompiler) {
+  write("src/a.c", hello);
+  sh("$CC -c a.c -o ../build/a.o && perl -e 'local $/; print \"unsigned char data[] = {\", join(\",\", "
+     "unpack(\"C*\", <STDIN>)), \"};\"' <../build/a.o >data.c && $CC -x c -c - -o ../build/data.o <data.c");
+  EXPECT_FALSE(is_captured("build/data.o"));
+  EXPECT_NE(read("build/data.o").find(read("build/a.o")), std::string::npos);
+}
+
 // File names in macros have no directories of this machine, except in a directive that looks for a file.
 TEST_F(FrontDoorTest, ASourceMayIncludeItselfByItsName) {
   session_.cache = path("cache");
