@@ -1,16 +1,19 @@
 #!/bin/bash
-# Makes a release from a clean clone of HEAD: the relocatable archive with manual pages, the source archive, and their
-# checksums.
+# Makes a release from a clean clone of HEAD: the relocatable archive with manual pages, the Debian package, the source archive, and
+# their checksums.
 #
-#   tools/release.sh VERSION DIR
+#   tools/release.sh [--aarch64] VERSION DIR
 #
 # VERSION must be the one in CMakeLists.txt, and HEAD's tag must be vVERSION if it has tags. DIR must not contain these files. The
-# files have the date of the commit. Needs the packages of tools/install-dependencies.sh --build-only.
+# files have the date of the commit. Needs the packages of tools/install-dependencies.sh --build-only. --aarch64 cross-compiles
+# archive and package for AArch64, too, which needs root, mmdebstrap and qemu-user.
 set -euo pipefail
 export LC_ALL=C
 
+presets=(release)
+[ "${1:-}" != --aarch64 ] || { presets+=(aarch64); shift; }
 if [ $# -ne 2 ]; then
-  echo "usage: $0 VERSION DIR" >&2
+  echo "usage: $0 [--aarch64] VERSION DIR" >&2
   exit 2
 fi
 version=$1
@@ -26,8 +29,14 @@ tags=$(git -C "$source" tag --points-at HEAD)
 [ -z "$tags" ] || grep -qxF "v$version" <<<"$tags" || fail "HEAD has the tags $(xargs <<<"$tags"), but not v$version"
 mkdir -p "$2"
 output=$(cd "$2" && pwd)
-archive=xaas-$version-linux-x86_64.tar.gz sources=xaas-$version.tar.gz
-for file in "$archive" "$sources" SHA256SUMS; do
+arch_of() { if [ "$1" = release ]; then uname -m; else echo "$1"; fi; } # PRESET
+sources=xaas-$version.tar.gz
+files=("$sources" SHA256SUMS)
+for preset in "${presets[@]}"; do
+  debian=$(arch_of "$preset" | sed 's/x86_64/amd64/; s/aarch64/arm64/')
+  files+=("xaas-$version-linux-$(arch_of "$preset").tar.gz" "xaas_${version}_$debian.deb")
+done
+for file in "${files[@]}"; do
   [ ! -e "$output/$file" ] || fail "$output/$file exists already"
 done
 
@@ -40,12 +49,18 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 echo "xaas $version, commit $(git rev-parse HEAD)"
 
-cmake --preset release -DXAAS_BUILD_TESTS=OFF >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "configuring failed"; }
-cmake --build --preset release >"$work/log" 2>&1 || { tail -n 50 "$work/log" >&2; fail "building failed"; }
-tools/make-archive.sh build/release "$work/$archive"
+case " ${presets[*]} " in *" aarch64 "*) tools/make-sysroot.sh aarch64 ;; esac
+for preset in "${presets[@]}"; do
+  cmake --preset "$preset" -DXAAS_BUILD_TESTS=OFF >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "configuring failed"; }
+  cmake --build --preset "$preset" >"$work/log" 2>&1 || { tail -n 50 "$work/log" >&2; fail "building failed"; }
+  tools/make-archive.sh "build/$preset" "$work/xaas-$version-linux-$(arch_of "$preset").tar.gz"
+  (cd "build/$preset" && cpack) >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "packaging failed"; }
+  cp "build/$preset"/*.deb "$work"
+done
 git archive --format=tar --prefix="xaas-$version/" HEAD | gzip -n -9 >"$work/$sources"
 
 # Checks of the result.
+archive=xaas-$version-linux-$(uname -m).tar.gz
 mkdir "$work/unpacked"
 tar -xzf "$work/$archive" -C "$work/unpacked" --strip-components=1
 said=$("$work/unpacked/bin/xaas" --version | head -n 1)
@@ -56,6 +71,7 @@ esac
 for page in xaas.1 xaas-build.1 xaas-deploy.1; do
   [ -s "$work/unpacked/share/man/man1/$page" ] || fail "$archive has no manual page $page"
 done
-(cd "$work" && sha256sum "$archive" "$sources" >SHA256SUMS)
-mv "$work/$archive" "$work/$sources" "$work/SHA256SUMS" "$output"
+cd "$work"
+for file in "${files[@]}"; do [ "$file" = SHA256SUMS ] || sha256sum "$file"; done >SHA256SUMS
+mv "${files[@]}" "$output"
 cat "$output/SHA256SUMS"
