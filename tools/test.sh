@@ -12,7 +12,7 @@ fi
 
 dependencies=()
 if [ "${1:-}" = --unit ]; then
-  dependencies=(--build-only)
+  dependencies=(--unit)
   shift
   set -- -LE '^e2e$' "$@"
 fi

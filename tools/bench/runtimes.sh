@@ -11,7 +11,7 @@
 #
 # A cell that fails is in the table, with its log, and the script fails at the end. Needs root, mmdebstrap, archives of these suites,
 # and a kernel that gives users namespaces. Roots are kept: lib.sh.
-# shellcheck disable=SC1091 # files of the end-to-end tests
+# shellcheck disable=SC1091,SC2031 # files of the end-to-end tests, in a subshell
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 build=$root/build/release write=no systems=()
 while [ $# -gt 0 ]; do
@@ -46,7 +46,7 @@ for suite in bookworm trixie sid; do
 done
 
 say images
-images() { # DIRECTORY
+images() ( # DIRECTORY
   mkdir "$1"
   cd "$1"
   export E2E=$root/tests/e2e XAAS=$xaas XAAS_CACHE_DIR=$work/cache
@@ -82,7 +82,7 @@ END
   echo '{"name": "ranks", "build": {"system": "make", "arguments": ["CC=mpicc.mpich"]}, "isa": [], "image": {"entrypoint": ["/usr/local/bin/ranks"]}}' >ranks/xaas.json
   "$xaas" build ranks -o oci:ranks-image:ir -q >/dev/null
   "$xaas" deploy oci:ranks-image:ir -o oci:ranks-image:here -q >/dev/null
-}
+)
 once "$here/images" images
 
 # cell RUNTIME KIND, in a root: the last line is the result.
