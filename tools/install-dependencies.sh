@@ -16,14 +16,14 @@ libraries=(
 # Of unit tests: Fortran, and other machines' libraries and emulators. Debian 13 has GCC 14.
 gcc=12
 ! grep -qx 'VERSION_CODENAME=trixie' /etc/os-release || gcc=14
-unit=(flang-22 patchelf nasm qemu-user libc6-dev-arm64-cross libstdc++-$gcc-dev-arm64-cross libclang-rt-22-dev meson autoconf automake libtool procps)
+unit=(flang-22 patchelf nasm qemu-user libc6-dev-arm64-cross libstdc++-$gcc-dev-arm64-cross libclang-rt-22-dev liboffload-22-dev meson autoconf automake libtool procps)
 # Runtimes and other readers of our images, build systems, libraries of the applications that tests build, MPI, and the tools of
 # tools/lint.sh. Of Debian 12.
 tests=(
   skopeo docker-registry umoci podman buildah runc squashfs-tools bubblewrap charliecloud curl openssl perl python3-yaml jq xxd binutils gdb xz-utils zstd util-linux
   mmdebstrap dpkg-dev
   clang-format-22 clang-tidy-22 shellcheck python3-jsonschema libsimde-dev libdivsufsort-dev
-  gfortran mpich libmpich-dev liboffload-22-dev zsh fish mandoc clang-tools-22 lmod rocm-device-libs libamdhip64-dev
+  gfortran mpich libmpich-dev zsh fish mandoc clang-tools-22 lmod rocm-device-libs libamdhip64-dev
 )
 
 packages=("${programs[@]}" "${libraries[@]}")
