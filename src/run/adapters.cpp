@@ -190,7 +190,7 @@ Invocation podman(const Found& found, const Program& program, const Arguments& o
   add_environment(arguments, program, host);
   append(arguments, {"--workdir", program.directory, "--rootfs", program.tree});
   append(arguments, program.command);
-  return {arguments, host, false};
+  return {arguments, host, false, program.descriptors};
 }
 
 } // namespace

@@ -35,7 +35,8 @@ namespace {
 
 class Execution {
 public:
-  explicit Execution(const Invocation& invocation) : arguments_(invocation.arguments) {
+  explicit Execution(const Invocation& invocation)
+      : arguments_(invocation.arguments), descriptors_(static_cast<int>(invocation.descriptors)) {
     for (const auto& [name, value] : invocation.environment)
       environment_.push_back(name + "=" + value);
   }
@@ -45,6 +46,7 @@ public:
   // Returns only with an error.
   Error run() {
     restore_signals();
+    open_descriptors();
     const std::vector<char*> arguments = null_terminated(arguments_);
     const std::vector<char*> environment = null_terminated(environment_);
     execve(arguments[0], arguments.data(), environment.data());
@@ -56,7 +58,22 @@ public:
   }
 
 private:
+  // Those that are closed, or that execve() would close, become /dev/null.
+  void open_descriptors() const {
+    for (int each = STDERR_FILENO + 1; each <= STDERR_FILENO + descriptors_; ++each) {
+      const int flags = fcntl(each, F_GETFD);
+      if (flags >= 0 && !(flags & FD_CLOEXEC))
+        continue;
+      const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+      if (null == each)
+        fcntl(null, F_SETFD, 0);
+      else if (null >= 0 && dup2(null, each) >= 0)
+        close(null);
+    }
+  }
+
   std::vector<std::string> arguments_, environment_;
+  int descriptors_;
 };
 
 constexpr int failed_status = 126; // as in shells

@@ -122,17 +122,20 @@ debian_root() { # SUITE PACKAGES ROOT
   debian_tree "$1" "$3" --variant=minbase --include="$2"
 }
 
-# In a root, as an ordinary user with the home /bench/home there, or as root. Apptainer needs a root that is a mount point.
+# In a root, as an ordinary user with the home /bench/home there, or as root. What it starts ends with it. Apptainer needs a root
+# that is a mount point.
 in_root() { in_root_as 65534 /bench/home "$@"; } # ROOT COMMAND...
 in_root_as_root() { in_root_as 0 /root "$@"; }   # ROOT COMMAND...
 in_root_as() { # USER HOME ROOT COMMAND...
-  unshare --mount --propagation private bash -euo pipefail -c '
+  unshare --mount --pid --fork --kill-child --propagation private bash -euo pipefail -c '
     user=$1 home=$2 top=$3
     shift 3
     mount --bind "$top" "$top"
     mount -t proc proc "$top/proc"
     mount --rbind /sys "$top/sys"
     mount --rbind /dev "$top/dev"
+    mkdir -p "$top/dev/mqueue" # which Podman needs for ordinary users
+    mountpoint -q "$top/dev/mqueue" || mount -t mqueue none "$top/dev/mqueue"
     cp /etc/hosts "$top/etc/hosts"
     cd "$top"
     mkdir -p mnt/old

@@ -93,6 +93,7 @@ struct Invocation {
   std::vector<std::string> arguments; // the first is the path of the program
   std::map<std::string, std::string> environment;
   bool supervised = false;
+  unsigned descriptors = 0; // this many, from 3 on, must be open: Podman passes them on only without gaps
   bool operator==(const Invocation&) const = default;
 };
 
