@@ -185,6 +185,9 @@ Invocation podman(const Found& found, const Program& program, const Arguments& o
     arguments.push_back("--preserve-fds=" + std::to_string(program.descriptors));
   for (const std::string& device : program.devices)
     append(arguments, {"--device", device});
+  // Since Podman 4.4, --read-only also makes the machine's shared memory read-only, which MPI libraries need.
+  if (!set_by_user("--ipc"))
+    append(arguments, {"--volume", "/dev/shm:/dev/shm"});
   for (const Bind& bind : binds_for(*found.runtime, program))
     append(arguments, {"--volume", with_mode(bind)});
   add_environment(arguments, program, host);

@@ -146,11 +146,13 @@ TEST_F(Adapters, PodmanKeepsTheHostsSpacesUnlessTold) {
   program.devices = {"nvidia.com/gpu=all"};
   const Invocation line = invocation_of(found("podman", "/usr/bin/podman"), program,
                                         {"--runtime", "runc", "--network=none"}, host);
-  EXPECT_THAT(line.arguments,
-              AllOf(Contains("--pid=host"), Contains("--ipc=host"), Contains("--network=none"),
-                    Not(Contains("--network=host")), Contains("--preserve-fds=5"),
-                    Contains("nvidia.com/gpu=all"), Contains("/data/a:/input:ro")));
+  EXPECT_THAT(line.arguments, AllOf(Contains("--pid=host"), Contains("--ipc=host"),
+                                    Contains("--network=none"), Not(Contains("--network=host")),
+                                    Contains("--preserve-fds=5"), Contains("/dev/shm:/dev/shm"),
+                                    Contains("nvidia.com/gpu=all"), Contains("/data/a:/input:ro")));
   EXPECT_EQ(line.environment, host);
+  EXPECT_THAT(invocation_of(found("podman", "/usr/bin/podman"), program, {"--ipc=private"}, host).arguments,
+              Not(Contains("/dev/shm:/dev/shm")));
 }
 
 TEST_F(Adapters, PathsThatARuntimeCannotWrite) {
