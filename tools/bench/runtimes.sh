@@ -114,15 +114,16 @@ usable() { # IMAGE: exit 8 means that the runtime does not work here; and as roo
   [ $code -ne 8 ] || { echo "skipped: $(grep -m1 -o "$runtime.*" usable.log || head -n 1 usable.log)"; exit 0; }
 }
 own_tree() { # TREE: mount points are made in it
-  rm -rf "$HOME/tree"
-  cp -r "$1" "$HOME/tree"
+  tree=$HOME/$runtime-$kind # of its own: a runtime may leave files of other users there
+  rm -rf "$tree"
+  cp -r "$1" "$tree"
 }
 usable oci:/bench/images/app:here
 case $kind in
 image) check_probe "${run[@]}" oci:/bench/images/app:here; [ "$runtime" = podman ] || check_killed "${run[@]}" oci:/bench/images/app:here ;;
 targets) check_probe "${run[@]}" oci:/bench/images/app:targets ;;
-tree) own_tree /bench/images/tree; check_probe "${run[@]}" "rootfs:$HOME/tree" ;;
-tree-of-targets) own_tree /bench/images/tree-of-targets; check_probe "${run[@]}" "rootfs:$HOME/tree" ;;
+tree) own_tree /bench/images/tree; check_probe "${run[@]}" "rootfs:$tree" ;;
+tree-of-targets) own_tree /bench/images/tree-of-targets; check_probe "${run[@]}" "rootfs:$tree" ;;
 squashfs) check_probe "${run[@]}" squashfs:/bench/images/app.sqfs ;;
 installed)
   rm -rf "$HOME/prefix"
@@ -216,7 +217,7 @@ port=$((20000 + RANDOM % 20000))
 printf 'version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: %s\nhttp:\n  addr: 127.0.0.1:%s\n' "$state/registry" $port >"$state/registry.yml"
 docker-registry serve "$state/registry.yml" >"$state/registry.log" 2>&1 &
 for ((i = 0; i < 100; ++i)); do curl -fs "http://127.0.0.1:$port/v2/" >/dev/null && break || sleep 0.1; done
-for tag in here targets; do XAAS_CACHE_DIR=$work/cache "$xaas" copy "oci:$here/images/app:$tag" "docker://127.0.0.1:$port/app:$tag" --plain-http -q >/dev/null; done
+for tag in here targets; do XAAS_CACHE_DIR=$work/cache "$xaas" copy "oci:$here/images/app:$tag" "docker://127.0.0.1:$port/app:$tag" -q >/dev/null; done
 own=$here/own.md
 printf '| system | command | result |\n|---|---|---|\n' >"$own"
 own_form() { # SYSTEM ENTER COMMAND...: prints [a], or pulls; TEXT of the command for the table in $shown
