@@ -134,6 +134,7 @@ in_root_as() { # USER HOME ROOT COMMAND...
     mount -t proc proc "$top/proc"
     mount --rbind /sys "$top/sys"
     mount --rbind /dev "$top/dev"
+    [ ! -e "$top/dev/fuse" ] || chmod 666 "$top/dev/fuse" # as udev makes it
     mkdir -p "$top/dev/mqueue" # which Podman needs for ordinary users
     mountpoint -q "$top/dev/mqueue" || mount -t mqueue none "$top/dev/mqueue"
     cp /etc/hosts "$top/etc/hosts"

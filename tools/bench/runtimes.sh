@@ -237,7 +237,7 @@ for suite in bookworm trixie sid; do
   podman="podman --root /tmp/own-podman/s --runroot /tmp/own-podman/r --storage-driver vfs"
   for tag in here targets; do
     shown="podman run docker://REGISTRY/app:$tag (root)"
-    own_form "${named[$suite]}" in_root_shell "trap 'rm -rf /tmp/own-podman' EXIT; $podman pull -q --tls-verify=false 127.0.0.1:$port/app:$tag; [ \"\$($podman run --runtime runc \
+    own_form "${named[$suite]}" in_root_shell "trap 'rm -rf /tmp/own-podman || true' EXIT; $podman pull -q --tls-verify=false 127.0.0.1:$port/app:$tag; [ \"\$($podman run --rm --runtime runc \
       --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --network=none 127.0.0.1:$port/app:$tag a)\" = '[a]' ]"
     shown="skopeo copy docker://REGISTRY/app:$tag oci:"
     own_form "${named[$suite]}" in_shell "rm -rf pulled; skopeo copy -q --src-tls-verify=false docker://127.0.0.1:$port/app:$tag oci:pulled:x"
