@@ -16,7 +16,7 @@ libraries=(
 # Of unit tests: Fortran, and other machines' libraries and emulators. Debian 13 has GCC 14.
 gcc=12
 ! grep -qx 'VERSION_CODENAME=trixie' /etc/os-release || gcc=14
-unit=(flang-22 patchelf nasm qemu-user libc6-dev-arm64-cross libstdc++-$gcc-dev-arm64-cross libclang-rt-22-dev liboffload-22-dev meson autoconf automake libtool procps)
+unit=(flang-22 patchelf nasm qemu-user libc6-dev-arm64-cross "libstdc++-$gcc-dev-arm64-cross" libclang-rt-22-dev liboffload-22-dev meson autoconf automake libtool procps)
 # Runtimes and other readers of our images, build systems, libraries of the applications that tests build, MPI, and the tools of
 # tools/lint.sh. Of Debian 12.
 tests=(
