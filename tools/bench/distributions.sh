@@ -81,12 +81,15 @@ in_bookworm() { in_root "$work/roots/plain-bookworm" "$@"; }
 deploys "without Landlock" $archived in_bookworm /bench/without
 # Where no user may make a namespace.
 no_namespaces() { in_bookworm /bin/sh -c 'exec "$@"' - "$@"; }
-before=$(cat /proc/sys/user/max_user_namespaces)
-trap 'echo "$before" >/proc/sys/user/max_user_namespaces' EXIT
-echo 0 >/proc/sys/user/max_user_namespaces
-deploys "without user namespaces" $archived no_namespaces
-echo "$before" >/proc/sys/user/max_user_namespaces
-trap - EXIT
+limit=/proc/sys/user/max_user_namespaces before=$(cat /proc/sys/user/max_user_namespaces)
+if (echo 0 >$limit) 2>/dev/null; then
+  trap 'echo "$before" >$limit' EXIT
+  deploys "without user namespaces" $archived no_namespaces
+  echo "$before" >$limit
+  trap - EXIT
+else
+  echo "SKIPPED: without user namespaces: $limit cannot be written here"
+fi
 
 say "the package"
 for suite in bookworm trixie; do
