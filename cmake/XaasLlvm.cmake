@@ -79,7 +79,7 @@ if(LLVM_VERSION VERSION_LESS 23)
 endif()
 
 # Functions of lld initialize every target of LLVM, and so would link all of their code generators. Those of targets
-# for which we make no code become empty functions, which takes a third off the program.
+# for which we make no code become empty functions: the program had 254 MB with them, and has 222 MB.
 set(XAAS_LLVM_TARGETS X86 AArch64 NVPTX AMDGPU)
 set(others ${LLVM_TARGETS_TO_BUILD})
 list(REMOVE_ITEM others ${XAAS_LLVM_TARGETS})

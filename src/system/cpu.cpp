@@ -167,17 +167,18 @@ unsigned numa_nodes(const Machine& machine) {
 // The length that new processes get. Source: Linux, Documentation/arch/arm64/sve.rst.
 void sve_length(const Machine& machine, SystemDescription& system) {
   const std::string file = "/proc/sys/abi/sve_default_vector_length"; // in bytes
-  system.cpu.sve_bits = count(machine.number(file).value_or(0) * 8);
-  system.evidence["cpu.sve_bits"] = file;
+  if (const std::optional<uint64_t> bytes = machine.number(file); bytes && *bytes) {
+    system.cpu.sve_bits = count(*bytes * 8);
+    system.evidence["cpu.sve_bits"] = file;
+    return;
+  }
 #if defined(__aarch64__) && defined(PR_SVE_GET_VL)
-  if (!system.cpu.sve_bits && machine.real()) { // an emulator shows the files of its host
-    const int length = prctl(PR_SVE_GET_VL);
-    system.cpu.sve_bits = length > 0 ? count(static_cast<size_t>(length & PR_SVE_VL_LEN_MASK) * 8) : 0;
+  const int length = machine.real() ? prctl(PR_SVE_GET_VL) : 0; // an emulator shows the files of its host
+  if (length > 0) {
+    system.cpu.sve_bits = count(static_cast<size_t>(length & PR_SVE_VL_LEN_MASK) * 8);
     system.evidence["cpu.sve_bits"] = "prctl(PR_SVE_GET_VL)";
   }
 #endif
-  if (!system.cpu.sve_bits)
-    system.evidence.erase("cpu.sve_bits");
 }
 
 // The lowest limit of a control group and its ancestors. Version 2 has one tree, version 1 one per

@@ -75,7 +75,7 @@ kernel() { debian_tree bookworm "$1" --variant=extract --architectures=arm64 --i
 once "$work/kernel" kernel
 top=$here/machine
 rm -rf "$top"
-mkdir -p "$top"/{bin,proc,sys,dev,tmp,root,etc,lib,work,tests}
+mkdir -p "$top"/{bin,proc,sys,dev,tmp,root,etc,lib,work,tests,apps}
 cp "$work/kernel/bin/busybox" "$top/bin"
 cp -L "$sysroot/lib/ld-linux-aarch64.so.1" "$top/lib"
 cp -L "$sysroot"/{,usr/}lib/aarch64-linux-gnu/{libc.so.6,libm.so.6,libgcc_s.so.1,libstdc++.so.6} "$top/tests" 2>/dev/null || true
@@ -107,12 +107,12 @@ for target in $targets; do
 done
 for application in $applications; do
   xaas deploy oci:images:$application-aarch64 -o oci:machine:$application-here -q >/dev/null && xaas check -q oci:machine:$application-here >/dev/null || echo FAILED check
-  xaas install oci:machine:$application-here --prefix /root/$application --container never -q >/dev/null || echo FAILED install
+  xaas install oci:machine:$application-here --prefix /apps/$application --container never -q >/dev/null || echo FAILED install
 done
 xaas deploy oci:images:soft-spheres-aarch64 --cpu cortex-a72,a64fx -o rootfs:tree -q >/dev/null || echo FAILED tree
 tr ',' '\n' <machine/index.json | grep -oE '"(digest|org.opencontainers.image.ref.name)": *"[^"]*"' | cut -d'"' -f4 | paste -d' ' - - | grep -v -- -here | sort | sed 's/^/DIGEST /'
-echo "OUTPUT $(/root/soft-spheres/bin/soft-spheres | grep ^checksum)"
-echo "OUTPUT $(/root/zstd/bin/zstd -c text | sha256sum)"
+echo "OUTPUT $(/apps/soft-spheres/bin/soft-spheres | grep ^checksum)"
+echo "OUTPUT $(/apps/zstd/bin/zstd -c text | sha256sum)"
 echo "OUTPUT $(tree/usr/local/bin/soft-spheres | grep ^checksum)"
 echo "CHOSEN $(XAAS_TARGET=print tree/usr/local/bin/soft-spheres 2>&1 | cut -d' ' -f1)"
 poweroff -f

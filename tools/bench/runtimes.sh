@@ -268,10 +268,10 @@ case " ${systems[*]} " in *" docker "*)
     with_docker pull -q "127.0.0.1:$port/app:$1" && [ "$(with_docker run --rm --network=none "127.0.0.1:$port/app:$1" a)" = '[a]' ]
   }
   with_registry_user() { # an ordinary user in the container, a signal, an exit code
-    [ "$(with_docker run --rm --network=none --user 65534:65534 "127.0.0.1:$port/app:here" uid)" = "65534 65534" ]
     local code=0 container
+    [ "$(with_docker run --rm --network=none --user 65534:65534 "127.0.0.1:$port/app:here" uid)" = "65534 65534" ] || return # no `set -e` in a condition
     with_docker run --rm --network=none "127.0.0.1:$port/app:here" exit 5 || code=$?
-    [ $code -eq 5 ]
+    [ $code -eq 5 ] || return
     container=$(with_docker run -d --network=none "127.0.0.1:$port/app:here" wait)
     for ((i = 0; i < 100; ++i)); do with_docker logs "$container" 2>&1 | grep ready >/dev/null && break || sleep 0.1; done
     with_docker stop -t 20 "$container" >/dev/null

@@ -359,14 +359,20 @@ TEST_F(FrontDoor, ManyWaysToWriteTheOutput) {
   EXPECT_EQ(unit_of("build/a.o").source, "sub/a.c");
 }
 
+// The reason why the front door cannot run on an emulated CPU; empty: it can.
+std::string no_emulator() {
+#if __has_feature(address_sanitizer)
+  return "the shadow memory of AddressSanitizer does not fit qemu-x86_64";
+#else
+  return find_program("qemu-x86_64") ? "" : "needs qemu-x86_64";
+#endif
+}
+
 // A program that the build runs must run on a build machine below the configuration's level, even if the
 // source has code under that level's macros, or only optimized code links.
 TEST_F(FrontDoor, ProgramsRunBelowTheConfigurationsLevel) {
-#if __has_feature(address_sanitizer)
-  GTEST_SKIP() << "the shadow memory of AddressSanitizer does not fit qemu-x86_64";
-#endif
-  if (!find_program("qemu-x86_64"))
-    GTEST_SKIP() << "needs qemu-x86_64";
+  if (const std::string reason = no_emulator(); !reason.empty())
+    GTEST_SKIP() << reason;
   use_level("x86-64-v4");
   write("src/a.c",
         "#ifdef __AVX512F__\n#include <immintrin.h>\n"
@@ -390,11 +396,8 @@ TEST_F(FrontDoor, ProgramsRunBelowTheConfigurationsLevel) {
 
 // Makefiles ask the compiler in this way. The source is read a second time for the build machine's own level.
 TEST_F(FrontDoor, ASourceFromStandardInputIsReadAgain) {
-#if __has_feature(address_sanitizer)
-  GTEST_SKIP() << "the shadow memory of AddressSanitizer does not fit qemu-x86_64";
-#endif
-  if (!find_program("qemu-x86_64"))
-    GTEST_SKIP() << "needs qemu-x86_64";
+  if (const std::string reason = no_emulator(); !reason.empty())
+    GTEST_SKIP() << reason;
   use_level("x86-64-v4");
   const std::string qemu = "qemu-x86_64 -cpu Nehalem ";
   for (const std::string name : {"-", "/dev/stdin"})
