@@ -62,7 +62,7 @@ class Builder {
 public:
   Builder(const Request& request, Progress& progress, const fs::path& work)
       : request_(request), progress_(progress), work_(work), content_(work / "store"),
-        maker_(bundle_, content_, request.library_path),
+        maker_(bundle_, content_, request.sysroot, request.library_path),
         surroundings_(request.source, request.application.image.prefix, own_paths(request_, work_),
                       content_) {}
 
@@ -164,6 +164,7 @@ private:
     session.directory = directory / "session";
     session.store = content_.root();
     session.arch = request_.arch;
+    session.sysroot = request_.sysroot;
     if (const std::string* level = configuration.find("isa"))
       session.level = *level;
     session.gpus = build.gpus;
@@ -181,6 +182,8 @@ private:
     session.check_sharing = request_.check_sharing;
     session.trace = trace::recording();
     session.prefixes = {{build.build, "build"}, {project::compiled_source(build), "."}};
+    if (request_.sysroot.has_relative_path()) // not "/"
+      session.prefixes.emplace_back(request_.sysroot, "");
     // The last prefix that matches applies, and one directory may contain the other.
     std::sort(session.prefixes.begin(), session.prefixes.end(),
               [](const auto& a, const auto& b) { return a.first.string().size() < b.first.string().size(); });
@@ -196,6 +199,7 @@ private:
     build.gpus = request_.gpus.empty() ? request_.application.gpu : request_.gpus;
     build.application = &request_.application;
     build.arch = request_.arch;
+    build.sysroot = request_.sysroot;
     build.arguments = spec::arguments_of(request_.application, configuration, level);
     build.source = request_.source;
     build.build = directory / "build";
@@ -333,7 +337,8 @@ private:
     warnings_.add_installed(build.destination, configuration.installed,
                             {{build.build.parent_path(), "build directory"},
                              {source, "sources"},
-                             {fs::weakly_canonical(source, code), "sources"}});
+                             {fs::weakly_canonical(source, code), "sources"},
+                             {request_.sysroot.has_relative_path() ? request_.sysroot : source, "sysroot"}});
     XAAS_TRY(const image::Usage usage, image::usage_of(bundle_, configuration));
     std::set<std::string> sources;
     for (const Digest& unit : usage.units)
@@ -397,7 +402,7 @@ private:
   Result<void> write() {
     const Stopwatch watch;
     progress_.start("writing " + request_.output.text, 0);
-    bundle_.packages = image::packages_of(maker_.places());
+    bundle_.packages = packages();
     const image::ContentProvider provider = [&](const Digest& digest) { return content_.get(digest); };
     XAAS_TRY(const oci::NewImage image,
              image::make_application_image(bundle_, provider, request_.time, image::most_groups,
@@ -407,6 +412,22 @@ private:
     progress_.finish();
     report_.write = watch.seconds();
     return {};
+  }
+
+  // Of this machine and of the sysroot.
+  std::vector<image::Package> packages() const {
+    std::map<Digest, fs::path> own, others;
+    for (const auto& [file, path] : maker_.places())
+      if (const fs::path below = relative_under(path, request_.sysroot);
+          request_.sysroot.empty() || below.empty())
+        own.emplace(file, path);
+      else
+        others.emplace(file, "/" / below);
+    std::vector<image::Package> packages = image::packages_of(own);
+    for (image::Package& package : image::packages_of(others, request_.sysroot))
+      packages.push_back(std::move(package));
+    std::sort(packages.begin(), packages.end());
+    return packages;
   }
 
   // A unit whose text is not known counts as one text.
@@ -474,6 +495,10 @@ Result<void> check(const Request& request) {
   if (target::isa_levels(request.arch).empty())
     return make_error(ErrorKind::usage, "architecture '" + request.arch + "' is not known",
                       "x86_64 and aarch64 are");
+  if (!request.sysroot.empty() && !fs::is_directory(request.sysroot / "usr/include", code))
+    return make_error(ErrorKind::not_found, "sysroot " + request.sysroot.string() + ": has no usr/include",
+                      "a sysroot has the headers and libraries of a system in the directories that they have "
+                      "there");
   if (!request.write_image)
     return {};
   if (request.output.transport == oci::Transport::rootfs ||

@@ -263,6 +263,7 @@ Result<void> BundleMaker::add(const session::Session& session, image::BundleConf
   ClosureInput input;
   input.arch = bundle_.arch;
   input.base = base_;
+  input.sysroot = sysroot_;
   input.library_path = library_path_;
   input.extras = runtime_extras;
   add_linked(configuration, reached, input);

@@ -14,9 +14,10 @@ namespace xaas::build {
 class BundleMaker {
 public:
   // `library_path`: LD_LIBRARY_PATH of the build.
-  BundleMaker(image::Bundle& bundle, const store::ContentStore& content,
+  BundleMaker(image::Bundle& bundle, const store::ContentStore& content, fs::path sysroot,
               std::vector<std::string> library_path)
-      : bundle_(bundle), content_(content), library_path_(std::move(library_path)) {}
+      : bundle_(bundle), content_(content), sysroot_(std::move(sysroot)),
+        library_path_(std::move(library_path)) {}
   void set_base(image::BaseImage& base) { base_ = &base; }
 
   // Adds one configuration: everything that its installed files reach, and its run-time closure.
@@ -54,6 +55,7 @@ private:
 
   image::Bundle& bundle_;
   const store::ContentStore& content_;
+  fs::path sysroot_;
   std::vector<std::string> library_path_;
   image::BaseImage* base_ = nullptr;
   std::map<Digest, harvest::KitOrigin> origins_; // of the configuration that is being added

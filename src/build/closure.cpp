@@ -1,6 +1,7 @@
 #include "closure.h"
 
 #include <xaas/base/directory.h>
+#include <xaas/base/tree_path.h>
 #include <xaas/image/base_libraries.h>
 #include <xaas/loader/c_library.h>
 #include <xaas/loader/loading.h>
@@ -31,7 +32,7 @@ class Gatherer {
 public:
   Gatherer(const ClosureInput& input, const store::ContentStore& content)
       : input_(input), content_(content), multiarch_(input.arch + "-linux-gnu"),
-        loader_({"/", input.arch, true}, settings()) {}
+        loader_({"/", input.arch, true, {input.sysroot, directories_of_links()}}, settings()) {}
 
   Result<Closure> gather() {
     XAAS_CHECK(name_linked());
@@ -56,29 +57,45 @@ public:
   }
 
 private:
-  bool is_cross_build() const { return input_.arch != target::host_arch(); }
+  // For the architecture's cross packages on this machine.
+  bool is_cross_build() const { return input_.sysroot.empty() && input_.arch != target::host_arch(); }
 
   loader::Settings settings() const {
-    loader::Settings settings = loader::settings_for("/", input_.arch, input_.library_path);
+    loader::Settings settings = loader::settings_for(top(), input_.arch, input_.library_path);
+    if (!input_.sysroot.empty())
+      settings.library_path.clear();
     if (is_cross_build()) {
       settings.directories.cache = {};
       settings.directories.configured = {};
       settings.directories.defaults = {"/usr/" + multiarch_ + "/lib", "/lib/" + multiarch_,
                                        "/usr/lib/" + multiarch_};
     }
-    std::set<std::string> beside;
-    for (const Linked& linked : input_.linked)
-      for (const auto& [name, path] : linked.libraries)
-        beside.insert(path.parent_path());
+    const std::set<std::string> beside = directories_of_links();
     settings.last.assign(beside.begin(), beside.end());
     return settings;
+  }
+
+  std::set<std::string> directories_of_links() const {
+    std::set<std::string> directories;
+    for (const Linked& linked : input_.linked)
+      for (const auto& [name, path] : linked.libraries)
+        directories.insert(path.parent_path());
+    return directories;
   }
 
   // The path on this machine of a program interpreter for the application's architecture.
   fs::path place_of(const fs::path& interpreter) const {
     std::error_code code;
     const fs::path beside = fs::path("/usr/" + multiarch_ + "/lib") / interpreter.filename();
-    return is_cross_build() && fs::exists(beside, code) ? beside : interpreter;
+    return is_cross_build() && fs::exists(beside, code) ? beside : on_machine(interpreter);
+  }
+
+  fs::path top() const { return input_.sysroot.empty() ? "/" : input_.sysroot; }
+
+  // The place on this machine of a path in the sysroot, if there is one, whose links lead to files of the
+  // sysroot.
+  fs::path on_machine(const fs::path& path) const {
+    return input_.sysroot.empty() ? path : find_in_tree(input_.sysroot, path).outside;
   }
 
   // The loader that comes along with the C library.
@@ -286,8 +303,10 @@ private:
       return choice_->directory;
     std::error_code code;
     const fs::path multiarch = "usr/lib/" + multiarch_;
-    const bool is_there = fs::exists(fs::path("/") / multiarch / "libc.so.6", code) ||
-                          fs::exists("/usr/" + multiarch_ + "/lib/libc.so.6", code);
+    const bool is_there =
+        fs::exists(on_machine("/" / multiarch / "libc.so.6"), code) ||
+        fs::exists(on_machine("/lib/" + multiarch_ + "/libc.so.6"), code) || // without merged /usr
+        (is_cross_build() && fs::exists("/usr/" + multiarch_ + "/lib/libc.so.6", code));
     return is_there ? multiarch : "usr/lib64";
   }
 
@@ -308,29 +327,33 @@ private:
     files_[file.path] = file;
   }
 
+  // `path` is that of the image, and of the machine or the sysroot.
   Result<void> add_tree(const fs::path& path) {
     std::error_code code;
-    if (fs::is_symlink(path, code)) {
-      fs::path destination = fs::read_symlink(path, code);
-      const fs::path above = path.parent_path(), real_above = fs::canonical(above, code);
-      const fs::path next = (real_above / destination).lexically_normal(); // it can be another link
+    const TreePlace above = find_in_tree(top(), path.parent_path());
+    const fs::path here = above.outside / path.filename();
+    if (fs::is_symlink(here, code)) {
+      fs::path destination = fs::read_symlink(here, code);
+      const fs::path next = (above.inside / destination).lexically_normal(); // it can be another link
       // /bin is a link to /usr/bin here, and a directory in the image.
-      if (destination.is_relative() && real_above != above)
-        destination = next.lexically_relative(above);
+      if (destination.is_relative() && above.inside != path.parent_path())
+        destination = next.lexically_relative(path.parent_path());
       add_link(path, destination.string());
-      static_cast<void>(fs::canonical(path, code)); // a loop, or nothing at its end
-      return code ? errno_error(code.value(), "reading " + path.string()) : add_tree(next);
+      if (const fs::file_type type = find_in_tree(top(), path).type;
+          type == fs::file_type::not_found || type == fs::file_type::unknown) // nothing at its end, or a loop
+        return make_error(ErrorKind::not_found, "reading " + here.string() + ": its link leads nowhere");
+      return add_tree(next);
     }
-    if (!fs::is_directory(path, code)) {
-      XAAS_CHECK(add_file(path, path).in("run-time file of the application spec"));
-      XAAS_TRY(const Library* const plugin, loader_.read(path));
+    if (!fs::is_directory(here, code)) {
+      XAAS_CHECK(add_file(here, path).in("run-time file of the application spec"));
+      XAAS_TRY(const Library* const plugin, loader_.read(here));
       if (plugin)
         start_.push_back(plugin);
       return {};
     }
-    XAAS_TRY(const std::vector<fs::path> entries, list_directory(path));
+    XAAS_TRY(const std::vector<fs::path> entries, list_directory(here));
     for (const fs::path& entry : entries)
-      XAAS_CHECK(add_tree(entry));
+      XAAS_CHECK(add_tree(path / entry.filename()));
     return {};
   }
 

@@ -29,7 +29,8 @@ struct ClosureInput {
   std::vector<Linked> linked;            // each names the others that it links
   std::set<std::string> installed;       // names of other files that the application brings
   std::vector<std::string> extras;       // absolute paths of files and directories, from the application spec
-  std::vector<std::string> library_path; // LD_LIBRARY_PATH of this process
+  fs::path sysroot = {};                 // has the libraries and the extras; empty: this machine
+  std::vector<std::string> library_path; // LD_LIBRARY_PATH of this process; not for a sysroot
   image::BaseImage* base = nullptr;      // null: `scratch`
 };
 

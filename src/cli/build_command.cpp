@@ -78,6 +78,10 @@ public:
                    "images get a common index. Building for another architecture needs its C library and "
                    "compiler run-time (Debian: libc6-dev-arm64-cross, libstdc++-12-dev-arm64-cross)",
                    true);
+    app.add_option("--sysroot", sysroot_,
+                   "Build with the headers and libraries of a system in this directory instead of this "
+                   "machine's: of another architecture, or of an older distribution of this one")
+        ->type_name("DIR");
     app.add_option("--max-configurations", max_configurations_, "Refuse to build more than N configurations")
         ->type_name("N")
         ->check(CLI::Range(1, 100'000))
@@ -131,6 +135,8 @@ public:
     if (tries && (archs.size() > 1 || kind_ == "source"))
       return make_error(ErrorKind::usage, "--try: needs an IR image for one architecture");
     XAAS_TRY(const std::optional<provenance::Builder> builder, read_builder(archs.size()));
+    if (!sysroot_.empty() && (archs.size() > 1 || kind_ == "source"))
+      return make_error(ErrorKind::usage, "--sysroot: needs an IR image for one architecture");
     std::vector<build::Request> requests;
     std::optional<SpecFile::FromTree> from_tree;
     for (const std::string& arch : archs) {
@@ -250,6 +256,10 @@ private:
       request.application.toolchain.packages.clear();
     }
     XAAS_TRY(request.output, oci::parse_reference(output_));
+    if (std::error_code code; !sysroot_.empty())
+      request.sysroot = fs::canonical(sysroot_, code);
+    if (!sysroot_.empty() && request.sysroot.empty())
+      return make_error(ErrorKind::not_found, "--sysroot " + sysroot_ + ": does not exist");
     request.isa = isa_;
     request.gpus = gpus_;
     for (const std::string& gpu : gpus_)
@@ -310,7 +320,7 @@ private:
   TryOptions try_;
   TraceOption trace_;
   RegistryOptions registry_;
-  std::string spec_, output_, source_, base_, image_base_, kind_ = "ir", ir_, provenance_, builder_;
+  std::string spec_, output_, source_, sysroot_, base_, image_base_, kind_ = "ir", ir_, provenance_, builder_;
   PlatformOptions platforms_;
   std::vector<std::string> isa_, gpus_, configurations_;
   size_t max_configurations_ = 64;

@@ -54,6 +54,8 @@ std::vector<std::string> first_options(const session::Session& session, bool oth
   std::vector<std::string> options;
   if (session.arch != target::host_arch() && !other_triple)
     options.push_back("--target=" + target::triple(session.arch));
+  if (!session.sysroot.empty() && !other_triple)
+    options.push_back("--sysroot=" + session.sysroot.string());
   if (!session.level.empty() && !other_triple)
     options.push_back("-march=" + session.level);
   if (compiler == Compiler::flang)

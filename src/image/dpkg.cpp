@@ -33,7 +33,6 @@ std::vector<std::string> names_of(const fs::path& path, const fs::path& root) {
 
 // The package that owns each file: its name in dpkg's directory `info`, with `:ARCH` if several architectures
 // of the package can be installed together.
-// architectures of a package can be installed together.
 class Owners {
 public:
   Owners(const std::map<Digest, fs::path>& files, const fs::path& root) {

@@ -61,6 +61,13 @@ Candidate::Kind kind_of(const Mapped& file, const std::string& arch) {
 } // namespace
 
 Result<Candidate> DirectoryRoot::look(const std::string& path) {
+  if (sysroot_.directory.empty() || !relative_under(path, sysroot_.directory).empty() ||
+      sysroot_.others.contains(fs::path(path).parent_path()))
+    return look_in_root(path);
+  return look_in_root(find_in_tree(sysroot_.directory, path).outside);
+}
+
+Result<Candidate> DirectoryRoot::look_in_root(const std::string& path) {
   const TreePlace place = find_in_tree(root_, path);
   const auto [found, fresh] = entries_.try_emplace(place.inside);
   Entry& entry = found->second;
@@ -81,7 +88,7 @@ Result<Candidate> DirectoryRoot::look(const std::string& path) {
 }
 
 Result<const Library*> DirectoryRoot::read(const std::string& path) {
-  XAAS_TRY(const Candidate candidate, look(path));
+  XAAS_TRY(const Candidate candidate, look_in_root(path));
   return candidate.library;
 }
 

@@ -93,7 +93,6 @@ private:
 
   // Where an install step that ignores DESTDIR would write: bin/x, lib/<arch>/x, share/x/y. Only if this user
   // may write there; in another place no step may.
-  // may; in another place nobody may.
   TreeState prefix_state() const {
     if (build_.place)
       return TreeState();
@@ -206,8 +205,6 @@ private:
     return result;
   }
 
-  bool is_cross_build() const { return build_.arch != target::host_arch(); }
-
   bool has_argument(std::string_view prefix) const {
     return std::any_of(build_.arguments.begin(), build_.arguments.end(),
                        [&](const std::string& argument) { return argument.starts_with(prefix); });
@@ -218,12 +215,15 @@ private:
     std::string text = "[host_machine]\nsystem = 'linux'\nendian = 'little'\ncpu_family = '" + build_.arch +
                        "'\ncpu = '" + build_.arch + "'\n[binaries]\nc = '" +
                        build_.tools.c_compiler.string() + "'\ncpp = '" + build_.tools.cxx_compiler.string() +
-                       "'\npkg-config = 'pkg-config'\n";
+                       "'\npkg-config = 'pkg-config'\npkgconfig = 'pkg-config'\n"; // Meson before 1.3
     if (!build_.tools.fortran_compiler.empty())
       text += "fortran = '" + build_.tools.fortran_compiler.string() + "'\n";
     for (const auto& [variable, name] : {std::pair{"AR", "ar"}, std::pair{"STRIP", "strip"}})
       if (const auto tools = binary_tools(); tools.count(variable))
         text += std::string(name) + " = '" + tools.at(variable) + "'\n";
+    if (!build_.sysroot.empty()) // Meson does not take these from the environment
+      text += "[properties]\nsys_root = '" + build_.sysroot.string() + "'\npkg_config_libdir = ['" +
+              join(pkg_config_directories(build_), "', '") + "']\n";
     const fs::path file = directory_ / "xaas-cross.ini";
     XAAS_CHECK(write_file(file, text));
     return file;
@@ -248,9 +248,10 @@ private:
     if (!sets_variable(build_.arguments, "CMAKE_BUILD_TYPE"))
       arguments.push_back("-DCMAKE_BUILD_TYPE=Release");
     // A toolchain file of the spec sets it itself.
-    if (is_cross_build() && !sets_variable(build_.arguments, "CMAKE_SYSTEM_NAME") &&
+    if (build_.is_cross_build() && !sets_variable(build_.arguments, "CMAKE_SYSTEM_NAME") &&
         !sets_variable(build_.arguments, "CMAKE_TOOLCHAIN_FILE"))
-      arguments = arguments + Words{"-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=" + build_.arch};
+      arguments = arguments + Words{"-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=" + build_.arch} +
+                  cmake_find_roots();
     for (const auto& [variable, path] : binary_tools()) {
       arguments.push_back("-DCMAKE_" + variable + "=" + path);
       // CMake uses these instead with link-time optimization.
@@ -271,6 +272,22 @@ private:
                 {{"DESTDIR", seen(destination_)}});
   }
 
+  // CMake looks for libraries, headers and packages in the sysroot alone, and for programs on this machine.
+  // The project's own directories are roots, too: otherwise CMake would look for /SOURCE/include below the
+  // sysroot.
+  Words cmake_find_roots() const {
+    if (build_.sysroot.empty() || sets_variable(build_.arguments, "CMAKE_FIND_ROOT_PATH"))
+      return {};
+    Words arguments = {"-DCMAKE_FIND_ROOT_PATH=" + build_.sysroot.string() + ";" + seen(top_) + ";" +
+                       seen(directory_)};
+    for (const auto& [kind, mode] : {std::pair{"PROGRAM", "NEVER"}, std::pair{"LIBRARY", "ONLY"},
+                                     std::pair{"INCLUDE", "ONLY"}, std::pair{"PACKAGE", "ONLY"}})
+      if (const std::string variable = std::string("CMAKE_FIND_ROOT_PATH_MODE_") + kind;
+          !sets_variable(build_.arguments, variable))
+        arguments.push_back("-D" + variable + "=" + mode);
+    return arguments;
+  }
+
   Result<void> autotools() {
     Environment tools = binary_tools();
     tools.erase("LINKER");
@@ -286,7 +303,7 @@ private:
     }
     XAAS_TRY(Words configure, interpreter_of(top_ / "configure"));
     configure = configure + Words{seen(top_ / "configure"), "--prefix=" + prefix_};
-    if (is_cross_build() && !has_argument("--host"))
+    if (build_.is_cross_build() && !has_argument("--host"))
       configure.push_back("--host=" + target::triple(build_.arch));
     XAAS_CHECK(step("configure", configure + build_.arguments));
     return make({"make"}, {});
@@ -335,7 +352,7 @@ private:
     for (const auto& [variable, path] : tools)
       environment_.emplace(variable, path);
     Words setup = {program.string(), "setup", "--prefix=" + prefix_};
-    if (is_cross_build() && !has_argument("--cross-file")) {
+    if (build_.is_cross_build() && !has_argument("--cross-file")) {
       XAAS_TRY(const fs::path file, meson_cross_file());
       setup.push_back("--cross-file=" + seen(file));
     }

@@ -69,6 +69,17 @@ static void use_compilers_in_mpi_wrappers(std::map<std::string, std::string>& en
         environment[family + wrapper] = environment[compiler];
 }
 
+std::vector<std::string> pkg_config_directories(const ConfigurationBuild& build) {
+  const std::string multiarch = build.arch + "-linux-gnu";
+  std::vector<std::string> libraries = {"/usr/lib/" + multiarch, "/usr/" + multiarch + "/lib"};
+  if (!build.sysroot.empty())
+    libraries = {"/usr/lib/" + multiarch, "/usr/lib64", "/usr/lib"};
+  libraries.emplace_back("/usr/share");
+  for (std::string& directory : libraries)
+    directory = build.sysroot.string() + directory + "/pkgconfig";
+  return libraries;
+}
+
 std::map<std::string, std::string> build_environment(const ConfigurationBuild& build) {
   std::map<std::string, std::string> result = build.place ? build.place->environment() : own_environment();
   if (!build.place)
@@ -83,10 +94,10 @@ std::map<std::string, std::string> build_environment(const ConfigurationBuild& b
     result["HOME"] = (build.place ? build.place->inside(build.home) : build.home).string();
   }
 
-  if (build.arch != target::host_arch()) {
-    const std::string multiarch = build.arch + "-linux-gnu";
-    result["PKG_CONFIG_LIBDIR"] = "/usr/lib/" + multiarch + "/pkgconfig:/usr/" + multiarch +
-                                  "/lib/pkgconfig:/usr/share/pkgconfig"; // not this machine's
+  if (build.is_cross_build()) {
+    result["PKG_CONFIG_LIBDIR"] = join(pkg_config_directories(build), ":"); // not this machine's
+    if (!build.sysroot.empty())
+      result["PKG_CONFIG_SYSROOT_DIR"] = build.sysroot.string();
   }
   for (const auto& [name, value] : build.application->build.environment)
     result[name] = value;

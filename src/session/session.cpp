@@ -22,6 +22,7 @@ Json to_json(const Session& session) {
     roots.push_back(root.string());
   return Json{{"store", session.store.string()},
               {"arch", session.arch},
+              {"sysroot", session.sysroot.string()},
               {"level", session.level},
               {"gpus", session.gpus},
               {"clang", session.clang.string()},
@@ -58,6 +59,7 @@ Result<Session> read_session(const fs::path& directory) {
   session.directory = directory;
   XAAS_TRY(session.store, reader.string_at("store"));
   XAAS_TRY(session.arch, reader.string_at("arch"));
+  XAAS_TRY(session.sysroot, reader.string_or("sysroot", ""));
   XAAS_TRY(session.level, reader.string_at("level"));
   XAAS_TRY(session.gpus, reader.strings_at("gpus"));
   XAAS_TRY(session.clang, reader.string_at("clang"));

@@ -42,6 +42,7 @@ struct Request {
   oci::Reference output;
   registry::Access access; // for a reference in a registry
   std::string arch;
+  fs::path sysroot = {};         // whose headers and libraries the build uses, without links; empty: none
   std::vector<std::string> isa;  // replaces the spec's levels, if not empty
   std::vector<std::string> gpus; // architectures for device code; replaces the spec's, if not empty
   std::vector<std::map<std::string, std::string>> configurations; // replaces the spec's, if not empty

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace xaas::loader {
@@ -35,16 +36,24 @@ public:
   virtual Result<Candidate> look(const std::string& path) = 0;
 };
 
+// A system below a directory, which files are built for. Its absolute paths lead into that directory, except
+// for directories of the root that `others` names.
+struct Sysroot {
+  fs::path directory; // empty: none
+  std::set<std::string> others = {};
+};
+
 // Each file is read once.
 class DirectoryRoot : public Root {
 public:
   // `trusted`: reads the machine's own files in this process. Files of an image are read in a worker, which
   // requires a process with one thread.
-  DirectoryRoot(fs::path root, std::string arch, bool trusted)
-      : root_(std::move(root)), arch_(std::move(arch)), trusted_(trusted) {}
+  DirectoryRoot(fs::path root, std::string arch, bool trusted, Sysroot sysroot = {})
+      : root_(std::move(root)), arch_(std::move(arch)), trusted_(trusted), sysroot_(std::move(sysroot)) {}
 
+  // Looks for a path of the sysroot, if there is one, else of the root.
   Result<Candidate> look(const std::string& path) override;
-  // Null if it is not a library for this architecture.
+  // `path` is of the root. Null if it is not a library for this architecture.
   Result<const Library*> read(const std::string& path);
   // Its dynamic symbols; read again each time.
   Result<Symbols> symbols(const Library& library) const;
@@ -57,9 +66,12 @@ private:
     Candidate::Kind kind = Candidate::Kind::none;
     std::unique_ptr<Library> library;
   };
+  Result<Candidate> look_in_root(const std::string& path);
+
   fs::path root_;
   std::string arch_;
   bool trusted_;
+  Sysroot sysroot_;
   std::map<std::string, Entry> entries_; // by path, without links
 };
 

@@ -43,6 +43,7 @@ public:
 struct ConfigurationBuild {
   const spec::Application* application = nullptr;
   std::string arch = target::host_arch(); // of the application
+  fs::path sysroot = {};                  // whose headers and libraries the build uses; empty: none
   std::vector<std::string> arguments;     // of this configuration, after those of the spec
   std::vector<std::string> gpus;          // architectures for device code; empty: as the project's build says
   fs::path source;                        // is never written to
@@ -60,6 +61,9 @@ struct ConfigurationBuild {
   std::function<Result<void>()> watch = {};
   // Called after each step ("configure", "build", "install") that succeeded, likewise.
   std::function<Result<void>(const std::string& step)> succeeded = {};
+
+  // Whether programs of the build may be unable to run on this machine.
+  bool is_cross_build() const { return arch != target::host_arch() || !sysroot.empty(); }
 };
 
 // The directory in which the project's sources are compiled: for make, commands and in-tree builds a private

@@ -31,6 +31,7 @@ struct Session {
   fs::path
       store; // content store for modules, units, options, records and kit files; shared by all configurations
   std::string arch;  // "x86_64"
+  fs::path sysroot;  // whose headers and libraries the build uses; empty: none
   std::string level; // ISA level of the configuration; "": no level is passed, the compiler's default applies
   std::vector<std::string>
       gpus;       // architectures that device code is compiled for (sm_90); none: those that the build names

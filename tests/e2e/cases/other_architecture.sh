@@ -166,3 +166,64 @@ for system in meson autotools; do
   "$XAAS" deploy oci:tools-$system:ir -o rootfs:tools-rootfs-$system --cpu cortex-a72 -q >/dev/null
   expect_equal "$system" "$(qemu-aarch64 -L tools-rootfs-$system tools-rootfs-$system/usr/local/bin/tools)" four
 done
+
+# A sysroot: its headers, libraries and packages are used, wherever it lies, and nothing of this machine in their place.
+mkdir -p system/usr/lib/gcc system/usr/share
+cp -r /usr/aarch64-linux-gnu/include system/usr/include
+cp -r /usr/aarch64-linux-gnu/lib system/usr/lib/aarch64-linux-gnu
+cp -r /usr/lib/gcc-cross/aarch64-linux-gnu system/usr/lib/gcc/aarch64-linux-gnu
+sed -i 's#/usr/aarch64-linux-gnu/lib/#/usr/lib/aarch64-linux-gnu/#g' $(grep -lI '^GROUP' system/usr/lib/aarch64-linux-gnu/*.so)
+mkdir system/lib
+ln -s ../usr/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1 system/lib/
+echo 'int answer(void);' >system/usr/include/answer.h
+echo 'int answer(void) { return 42; }' |
+  clang-22 --target=aarch64-linux-gnu -fuse-ld=lld -nostdlib -shared -Wl,-soname,libanswer.so.1 -x c - -o system/usr/lib/aarch64-linux-gnu/libanswer.so.1
+ln -s libanswer.so.1 system/usr/lib/aarch64-linux-gnu/libanswer.so
+mkdir system/usr/lib/aarch64-linux-gnu/pkgconfig
+printf 'Name: answer\nDescription: x\nVersion: 1\nLibs: -L/usr/lib/aarch64-linux-gnu -lanswer\nCflags: -I/usr/include\n' >system/usr/lib/aarch64-linux-gnu/pkgconfig/answer.pc
+mkdir -p answers/include
+cat >answers/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.20)
+project(answers C)
+find_path(ANSWER_HEADERS answer.h REQUIRED)
+find_path(OWN_HEADERS own.h HINTS ${CMAKE_SOURCE_DIR}/include REQUIRED)
+find_library(ANSWER answer REQUIRED)
+find_program(SH sh REQUIRED)
+add_executable(answers main.c)
+target_include_directories(answers PRIVATE ${ANSWER_HEADERS} ${OWN_HEADERS})
+target_compile_options(answers PRIVATE -g)
+target_link_libraries(answers ${ANSWER})
+install(TARGETS answers)
+END
+echo '#define FORMAT "%d\n"' >answers/include/own.h
+cat >answers/main.c <<'END'
+#include <answer.h>
+#include <own.h>
+#include <stdio.h>
+int main(void) { return printf(FORMAT, answer()) < 0; }
+END
+cat >answers/meson.build <<'END'
+project('answers', 'c')
+executable('answers', 'main.c', dependencies: dependency('answer'), include_directories: 'include', install: true)
+END
+cat >answers/Makefile <<'END'
+answers: main.c
+	$(CC) -Iinclude -o $@ main.c $$(pkg-config --cflags --libs answer)
+install: answers
+	install -D answers $(DESTDIR)$(PREFIX)/bin/answers
+END
+for system in cmake meson make; do
+  printf '{"name": "answers", "build": {"system": "%s"}, "isa": [], "image": {"entrypoint": ["/usr/local/bin/answers"]}}\n' $system >answers/xaas.json
+  "$XAAS" build answers --arch aarch64 --sysroot system -o oci:answers-$system:ir -q >/dev/null
+  "$XAAS" deploy oci:answers-$system:ir -o rootfs:answers-tree-$system --cpu cortex-a72 -q >/dev/null
+  expect_equal "$system with a sysroot" "$(qemu-aarch64 -L answers-tree-$system answers-tree-$system/usr/local/bin/answers)" 42
+  cmp system/usr/lib/aarch64-linux-gnu/libanswer.so.1 "$(find answers-tree-$system -name libanswer.so.1)" || fail "not the sysroot's library"
+done
+sed -i 's/make/cmake/' answers/xaas.json
+digest() { skopeo inspect --raw "$1" | sha256sum; }
+mv system elsewhere
+"$XAAS" build answers --arch aarch64 --sysroot elsewhere -o oci:answers-moved:ir -q >/dev/null
+expect_equal "image with the sysroot at another place" "$(digest oci:answers-moved:ir)" "$(digest oci:answers-cmake:ir)"
+expect_exit 4 "$XAAS" build answers --arch aarch64 --sysroot system -o oci:none:ir -q
+expect_exit 4 "$XAAS" build answers --arch aarch64 --sysroot answers -o oci:none:ir -q
+expect_exit 2 "$XAAS" build answers --arch aarch64,x86_64 --sysroot elsewhere -o oci:none:ir -q

@@ -95,7 +95,7 @@ protected:
     return gather_again();
   }
   Result<Closure> gather_again() {
-    ClosureInput input{target::host_arch(), {program_}, {}, extras_, {}};
+    ClosureInput input{target::host_arch(), {program_}, {}, extras_, {}, {}};
     input.base = base_.get();
     return gather_closure(input, content_);
   }

@@ -44,7 +44,7 @@ protected:
   }
 
   Result<Closure> gather(const std::vector<std::string>& library_path = {}) {
-    ClosureInput input{target::host_arch(), {program_}, {}, extras_, library_path};
+    ClosureInput input{target::host_arch(), {program_}, {}, extras_, sysroot_, library_path};
     for (const Linked& other : others_)
       input.linked.push_back(other);
     return gather_closure(input, content_);
@@ -66,6 +66,7 @@ protected:
   Linked program_;
   std::vector<Linked> others_;
   std::vector<std::string> extras_;
+  fs::path sysroot_;
 };
 
 // The files of a closure by their paths.
@@ -225,6 +226,44 @@ TEST_F(ClosureTest, ExtrasComeWithWhatTheyNeed) {
   ASSERT_FALSE(missing);
   EXPECT_THAT(missing.error().message, HasSubstr("run-time file of the application spec"));
   EXPECT_THAT(missing.error().message, HasSubstr("plugins/none"));
+}
+
+// Every absolute path in a file of a sysroot is a path of the sysroot.
+TEST_F(ClosureTest, LibrariesOfASysroot) {
+  sysroot_ = fs::canonical(directory_.path()) / "sysroot";
+  library("sysroot/opt/b/libb.so.1", "int b(void) { return 5; }");
+  library("sysroot/opt/a/liba.so.1", "int b(void); int a(void) { return b(); }",
+          place("b/libb.so.1") + " -Wl,--enable-new-dtags,-rpath,/opt/b:" + place("b"));
+  library("sysroot/opt/plugins/libplugin.so", "int plugin;");
+  program_.libraries = {{"liba.so.1", place("sysroot/opt/a/liba.so.1")}};
+  program_.dynamic.needed = {"liba.so.1"};
+  EXPECT_EQ(source_of(gather({place("b")}), "libb.so.1"), "sysroot/opt/b/libb.so.1");
+  // This machine's directories do not count, but the usual ones and those of the configuration below the
+  // sysroot do.
+  ASSERT_TRUE(make_directories(sysroot_ / "usr/lib"));
+  fs::rename(sysroot_ / "opt/b/libb.so.1", sysroot_ / "usr/lib/libb.so.1");
+  EXPECT_EQ(source_of(gather({place("b")}), "libb.so.1"), "sysroot/usr/lib/libb.so.1");
+  ASSERT_TRUE(make_directories(sysroot_ / "usr/odd"));
+  fs::rename(sysroot_ / "usr/lib/libb.so.1", sysroot_ / "usr/odd/libb.so.1");
+  ASSERT_TRUE(make_directories(sysroot_ / "etc"));
+  ASSERT_TRUE(write_file(sysroot_ / "etc/ld.so.conf", "/usr/odd\n"));
+  EXPECT_EQ(source_of(gather(), "libb.so.1"), "sysroot/usr/odd/libb.so.1");
+  ASSERT_TRUE(fs::remove(sysroot_ / "etc/ld.so.conf"));
+  EXPECT_FALSE(gather());
+  program_.dynamic.needed.clear();
+  program_.libraries.clear();
+  fs::create_symlink("/opt/plugins",
+                     sysroot_ / "usr/plugins"); // leads out, but not for the sysroot's own programs
+  extras_ = {"/usr/plugins"};
+  const auto files = by_path(gather());
+  ASSERT_TRUE(files.contains("usr/plugins"));
+  EXPECT_EQ(files.at("usr/plugins").destination, "/opt/plugins");
+  EXPECT_TRUE(files.contains("opt/plugins/libplugin.so"));
+  // A library that a link read elsewhere finds others beside it.
+  extras_.clear();
+  program_.libraries = {{"libc_user.so.1", place("c/libc_user.so.1")}};
+  program_.dynamic.needed = {"libc_user.so.1", "libb.so.1"};
+  EXPECT_EQ(source_of(gather(), "libb.so.1"), "c/libb.so.1");
 }
 
 TEST_F(ClosureTest, LibrariesThatLoadOthersAreNamed) {
