@@ -2,26 +2,24 @@
 # xaas on AArch64, from a machine that is none: the cross-compiled program and unit tests under qemu-aarch64, and the relocatable
 # archive on an emulated machine with Debian's kernel, whose Landlock and seccomp qemu-aarch64 lacks. Images that are deployed for
 # x86-64 and for AArch64 must have the same digests from this machine, under qemu-aarch64 and on the emulated machine; there, what
-# was installed from them must print the same as under qemu-aarch64.
+# was installed from them must print the same as under qemu-aarch64. With Debian's compilers, the emulated machine also builds an IR
+# image, which must be the one that this machine builds with the same sysroot.
 #
 #   tools/bench/aarch64.sh
 #
 # Needs root, mmdebstrap, and this machine's package sources for Debian 12. Half an hour on two cores, most of it for compiling.
 # Resumes after an interruption: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/machine.sh"
 [ "$(id -u)" -eq 0 ] || die "needs root"
 [ "$(uname -m)" = x86_64 ] || die "this machine is $(uname -m), not x86-64"
 open_bench
-packages mmdebstrap qemu-user qemu-system-arm cpio skopeo cmake ninja-build libc6-dev-arm64-cross libstdc++-12-dev-arm64-cross
+packages "${machine_packages[@]}" skopeo cmake ninja-build libc6-dev-arm64-cross libstdc++-12-dev-arm64-cross
 modules=(base target ir lower link select)
 
 say "cross-compiling"
-sysroot=$root/build/sysroot-aarch64
-[ -d "$sysroot" ] || "$root/tools/make-sysroot.sh" aarch64
 build=$root/build/aarch64
-cmake -S "$root" --preset aarch64 >"$work/configure.log" || die "configuring failed: $work/configure.log"
-cmake --build "$build" --target xaas "${modules[@]/#/test_}" >"$work/build.log" || die "building failed: $work/build.log"
-GZIP_LEVEL=1 "$root/tools/make-archive.sh" "$build" "$work/archive.tar.gz"
+aarch64_program "${modules[@]/#/test_}"
 
 emulated() { qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu "$@"; } # with Debian's C and C++ libraries for cross-compiling
 emulated "$build/bin/xaas" --version
@@ -71,8 +69,7 @@ digests() { # WHO COMMAND...: deploys all images into a layout of this name
 echo "$(wc -l <"$here/native.digests") digests of $xaas and under qemu-aarch64 are the same"
 
 say "an emulated machine"
-kernel() { debian_tree bookworm "$1" --variant=extract --architectures=arm64 --include=linux-image-arm64,busybox-static; }
-once "$work/kernel" kernel
+once "$work/kernel" aarch64_kernel
 top=$here/machine
 rm -rf "$top"
 mkdir -p "$top"/{bin,proc,sys,dev,tmp,root,etc,lib,work,tests,apps}
@@ -81,7 +78,7 @@ cp -L "$sysroot/lib/ld-linux-aarch64.so.1" "$top/lib"
 cp -L "$sysroot"/{,usr/}lib/aarch64-linux-gnu/{libc.so.6,libm.so.6,libgcc_s.so.1,libstdc++.so.6} "$top/tests" 2>/dev/null || true
 cp "$build/tests/unit/test_base" "$top/tests"
 mkdir "$top/xaas"
-tar -xzf "$work/archive.tar.gz" -C "$top/xaas" --strip-components=1
+tar -xzf "$work/aarch64.tar.gz" -C "$top/xaas" --strip-components=1
 cp -r "$here/images" "$top/work"
 cat "$root"/src/*/*.cpp >"$top/work/text"
 {
@@ -111,17 +108,16 @@ for application in $applications; do
 done
 xaas deploy oci:images:soft-spheres-aarch64 --cpu cortex-a72,a64fx -o rootfs:tree -q >/dev/null || echo FAILED tree
 tr ',' '\n' <machine/index.json | grep -oE '"(digest|org.opencontainers.image.ref.name)": *"[^"]*"' | cut -d'"' -f4 | paste -d' ' - - | grep -v -- -here | sort | sed 's/^/DIGEST /'
-echo "OUTPUT $(/apps/soft-spheres/bin/soft-spheres | grep ^checksum)"
+small='--bodies 200 --grid 20 --steps 3'
+echo "OUTPUT $(/apps/soft-spheres/bin/soft-spheres $small | grep ^checksum)"
 echo "OUTPUT $(/apps/zstd/bin/zstd -c text | sha256sum)"
-echo "OUTPUT $(tree/usr/local/bin/soft-spheres | grep ^checksum)"
+echo "OUTPUT $(tree/usr/local/bin/soft-spheres $small | grep ^checksum)"
 echo "CHOSEN $(XAAS_TARGET=print tree/usr/local/bin/soft-spheres 2>&1 | cut -d' ' -f1)"
 poweroff -f
 END
 } >"$top/init"
 chmod 755 "$top/init"
-(cd "$top" && find . | cpio -o -H newc --quiet | gzip -1) >"$here/initrd"
-timeout 1800 qemu-system-aarch64 -M virt -cpu max -smp 2 -m 4G -nographic -no-reboot -nic none -kernel "$work"/kernel/boot/vmlinuz-* \
-  -initrd "$here/initrd" -append "console=ttyAMA0 quiet panic=-1" </dev/null | tr -d '\r' >"$here/machine.log" || die "the machine did not end by itself: $here/machine.log"
+run_machine "$here/machine.log" "$top"
 grep -v '^DIGEST\|^OUTPUT' "$here/machine.log"
 ! grep FAILED "$here/machine.log" || die "a command failed"
 grep -q 'PASSED.* 11 tests' "$here/machine.log" || die "tests of confinement failed"
@@ -131,10 +127,38 @@ for application in "${applications[@]}"; do
   "$xaas" deploy "oci:$here/images:$application-aarch64" -o "rootfs:$here/$application" --cpu a64fx -q >/dev/null
 done
 runs() { qemu-aarch64 -cpu max -L "$here/$1" -E LD_LIBRARY_PATH=/usr/local/lib "$here/$1/usr/local/bin/$1" "${@:2}"; }
+small=(--bodies 200 --grid 20 --steps 3)
 {
-  runs soft-spheres | grep ^checksum
+  runs soft-spheres "${small[@]}" | grep ^checksum
   runs zstd -c "$top/work/text" | sha256sum
-  runs soft-spheres | grep ^checksum
+  runs soft-spheres "${small[@]}" | grep ^checksum
 } >"$here/outputs"
 sed -n 's/^OUTPUT //p' "$here/machine.log" | diff "$here/outputs" - || die "other outputs on the emulated machine"
 echo "the digests and $(wc -l <"$here/outputs") outputs on the emulated machine are those of here"
+
+say "an IR image from both machines"
+once "$work/system" aarch64_system
+rm -rf "$here/system" "$here/built"
+cp -r "$work/system" "$here/system"
+mkdir -p "$here/system/bench/xaas" "$here/system/bench/out"
+tar -xzf "$work/aarch64.tar.gz" -C "$here/system/bench/xaas" --strip-components=1
+cp -r "$root/examples/soft-spheres" "$here/system/bench/"
+cat >"$here/system/bench/start" <<'END'
+cd /bench
+for sysroot in "" "--sysroot /"; do
+  xaas/bin/xaas build soft-spheres $sysroot --config threads=none --no-cache -q -o "oci:out:${sysroot:+sysroot-}there" || echo FAILED
+done
+END
+run_system "$here/builds.log" "$here/system"
+cat "$here/builds.log"
+! grep FAILED "$here/builds.log" || die "a build failed"
+"$xaas" build "$root/examples/soft-spheres" --arch aarch64 --sysroot "$work/system" --config threads=none --no-cache -q -o "oci:$here/builds.log.out:here" >/dev/null
+digest_of() { skopeo inspect --raw "oci:$here/builds.log.out:$1" | sha256sum | cut -c1-64; }
+modules_of() { # named by their digests
+  local layer
+  for layer in $(skopeo inspect --raw "oci:$here/builds.log.out:$1" | jq -r '.layers[].digest'); do tar -tf "$here/builds.log.out/blobs/${layer/://}"; done |
+    grep '^.xaas/ir/sha256/.' | sort
+}
+[ "$(digest_of here)" = "$(digest_of sysroot-there)" ] || die "with one sysroot, the images differ"
+diff <(modules_of here) <(modules_of there) || die "the modules differ"
+echo "the image of both machines with one sysroot is $(digest_of here); without one, its modules are the same"

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Container runtimes, of Debian 12, 13 and sid, each in a root of its own, as root and as an ordinary user. `xaas run` with each
-# kind of image passes the checks of tests/e2e/probe.sh (arguments, files, environment, signals, exit code) or, with MPI, starts two
-# ranks with the library of the image and with that of the machine. Installed programs start a container. And without xaas: the
-# runtimes' own commands, and clients of registries.
+# Container runtimes, of Debian 12, 13 and sid, each in a root of its own, and of Debian 12 on an emulated AArch64 machine, as root and
+# as an ordinary user. `xaas run` with each kind of image passes the checks of tests/e2e/probe.sh (arguments, files, environment,
+# signals, exit code) or, with MPI, starts two ranks with the library of the image and with that of the machine. Installed programs
+# start a container. And without xaas: the runtimes' own commands, and clients of registries.
 #
-#   tools/bench/runtimes.sh [--build DIRECTORY] [--write] [bookworm|trixie|sid|docker]...     all, if none is named
+#   tools/bench/runtimes.sh [--build DIRECTORY] [--write] [bookworm|trixie|sid|aarch64|docker]...     all, if none is named
 #
 # --build   of the program; build/release, if none is named
 # --write   puts the tables in the place of those in docs/running.md
@@ -13,47 +13,47 @@
 # mmdebstrap, archives of these suites, and a kernel that gives users namespaces. Roots are kept: lib.sh.
 # shellcheck disable=SC1091,SC2031 # files of the end-to-end tests, in a subshell
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/machine.sh"
 build=$root/build/release write=no systems=()
 while [ $# -gt 0 ]; do
   case "$1" in
   --build) build=$(realpath "$2"); shift ;;
   --write) write=yes ;;
-  bookworm | trixie | sid | docker) systems+=("$1") ;;
-  *) echo "usage: $0 [--build DIRECTORY] [--write] [bookworm|trixie|sid|docker]..." >&2; exit 2 ;;
+  bookworm | trixie | sid | aarch64 | docker) systems+=("$1") ;;
+  *) echo "usage: $0 [--build DIRECTORY] [--write] [bookworm|trixie|sid|aarch64|docker]..." >&2; exit 2 ;;
   esac
   shift
 done
-[ ${#systems[@]} -gt 0 ] || systems=(bookworm trixie sid docker)
+[ ${#systems[@]} -gt 0 ] || systems=(bookworm trixie sid aarch64 docker)
+wanted() { case " ${systems[*]} " in *" $1 "*) ;; *) return 1 ;; esac; } # SYSTEM
+suites=() # with roots here
+for suite in bookworm trixie sid; do ! wanted $suite || suites+=($suite); done
 xaas=$build/bin/xaas
 [ "$(id -u)" -eq 0 ] || die "needs root"
 open_bench
-packages mmdebstrap skopeo docker-registry docker.io mpich libmpich-dev squashfs-tools
+packages "${machine_packages[@]}" skopeo docker-registry docker.io mpich libmpich-dev pkg-config squashfs-tools
 
 here=$work/runtimes/$program
 mkdir -p "$here/cells"
 once "$here/xaas.tar.gz" "$root/tools/make-archive.sh" "$build" >"$here/archive.log" 2>&1 || die "no archive: $here/archive.log"
 common=procps,mpich,squashfs-tools,bubblewrap,podman,uidmap,charliecloud,runc,skopeo
-for suite in bookworm trixie sid; do
-  case " ${systems[*]} " in
-  *" $suite "*)
-    more=$common
-    [ "$suite" = bookworm ] || more+=,oras
-    [ "$suite" != sid ] || more+=,crane,apptainer
-    once "$work/roots/runtimes-$suite" debian_root "$suite" "$more"
-    ;;
-  esac
+for suite in "${suites[@]}"; do
+  more=$common
+  [ "$suite" = bookworm ] || more+=,oras
+  [ "$suite" != sid ] || more+=,crane,apptainer
+  once "$work/roots/runtimes-$suite" debian_root "$suite" "$more"
 done
 
 say images
-images() ( # DIRECTORY
-  mkdir "$1"
-  cd "$1"
-  export E2E=$root/tests/e2e XAAS=$xaas XAAS_CACHE_DIR=$work/cache
+images() ( # COMMAND TARGETS DIRECTORY
+  mkdir "$3"
+  cd "$3"
+  export E2E=$root/tests/e2e XAAS=$1 XAAS_CACHE_DIR=$work/cache
   source "$E2E/lib.sh"
   source "$E2E/probe.sh"
   probe_image app
-  "$xaas" deploy oci:app:ir --cpu haswell,x86-64 -o oci:app:targets -q >/dev/null
-  "$xaas" deploy oci:app:ir --cpu haswell,x86-64 -o rootfs:tree-of-targets -q >/dev/null
+  "$XAAS" deploy oci:app:ir --cpu "$2" -o oci:app:targets -q >/dev/null
+  "$XAAS" deploy oci:app:ir --cpu "$2" -o rootfs:tree-of-targets -q >/dev/null
   "$xaas" copy oci:app:here rootfs:tree -q >/dev/null
   "$xaas" copy oci:app:here squashfs:app.sqfs -q >/dev/null
   "$xaas" copy oci:app:here oci-archive:app.tar:here -q >/dev/null
@@ -77,12 +77,36 @@ int main(int argc, char **argv) {
   return 0;
 }
 END
-  printf 'ranks: ranks.c\n\t$(CC) -O1 -o $@ $^\ninstall: ranks\n\tinstall -D ranks $(DESTDIR)$(PREFIX)/bin/ranks\n' >ranks/Makefile
-  echo '{"name": "ranks", "build": {"system": "make", "arguments": ["CC=mpicc.mpich"]}, "isa": [], "image": {"entrypoint": ["/usr/local/bin/ranks"]}}' >ranks/xaas.json
-  "$xaas" build ranks -o oci:ranks-image:ir -q >/dev/null
-  "$xaas" deploy oci:ranks-image:ir -o oci:ranks-image:here -q >/dev/null
+  printf 'ranks: ranks.c\n\t$(CC) -O1 -o $@ $^ $$(pkg-config --cflags --libs mpich)\ninstall: ranks\n\tinstall -D ranks $(DESTDIR)$(PREFIX)/bin/ranks\n' >ranks/Makefile
+  echo '{"name": "ranks", "build": {"system": "make"}, "isa": [], "image": {"entrypoint": ["/usr/local/bin/ranks"]}}' >ranks/xaas.json
+  "$XAAS" build ranks -o oci:ranks-image:ir -q >/dev/null
+  "$XAAS" deploy oci:ranks-image:ir -o oci:ranks-image:here -q >/dev/null
 )
-once "$here/images" images
+once "$here/images" images "$xaas" haswell,x86-64
+from_source() ( # DIRECTORY: the same program, built by deploying
+  mkdir "$1"
+  cd "$1"
+  jq '.toolchain = {packages: ["gcc", "libc6-dev", "make"]}' "$here/images/probe/xaas.json" >xaas.json
+  "$xaas" build xaas.json --source "$here/images/probe" --kind source -o oci:source:src -q >/dev/null
+  XAAS_CACHE_DIR=$work/cache "$xaas" deploy oci:source:src -o oci:app:here -q >/dev/null
+)
+once "$here/images/from-source" from_source
+if wanted aarch64; then
+  aarch64_program
+  once "$work/kernel" aarch64_kernel
+  once "$work/system" aarch64_system
+  cat >"$here/for-aarch64" <<END
+#!/bin/bash
+case "\$*" in
+build*) exec "$xaas" "\$@" --arch aarch64 --sysroot "$work/system" ;;
+deploy*--cpu*) exec "$xaas" "\$@" ;;
+deploy*) exec "$xaas" "\$@" --cpu cortex-a72 ;;
+*) exec "$xaas" "\$@" ;;
+esac
+END
+  chmod 755 "$here/for-aarch64"
+  once "$here/images-aarch64" images "$here/for-aarch64" neoverse-n1,cortex-a72
+fi
 
 # cell RUNTIME KIND, in a root: the last line is the result.
 cat >"$here/cell.sh" <<'END'
@@ -121,6 +145,10 @@ own_tree() { # TREE: mount points are made in it
 usable oci:/bench/images/app:here
 case $kind in
 image) check_probe "${run[@]}" oci:/bench/images/app:here; [ "$runtime" = podman ] || check_killed "${run[@]}" oci:/bench/images/app:here ;;
+source)
+  [ -d /bench/images/from-source ] || { echo "skipped: source images are built on the machine that runs them"; exit 0; }
+  check_probe "${run[@]}" oci:/bench/images/from-source/app:here
+  ;;
 targets) check_probe "${run[@]}" oci:/bench/images/app:targets ;;
 tree) own_tree /bench/images/tree; check_probe "${run[@]}" "rootfs:$tree" ;;
 tree-of-targets) own_tree /bench/images/tree-of-targets; check_probe "${run[@]}" "rootfs:$tree" ;;
@@ -146,12 +174,13 @@ esac
 echo ok
 END
 
-prepare_root() { # ROOT
+prepare_root() { # ROOT ARCHIVE IMAGES
   rm -rf "$1/bench"
   mkdir -p "$1/bench/home" "$1/bench/e2e"
   cp "$root/tests/e2e/lib.sh" "$root/tests/e2e/probe.sh" "$1/bench/e2e/"
-  tar -xzf "$here/xaas.tar.gz" -C "$1/bench" --strip-components=1
-  cp -r "$here/images" "$here/cell.sh" "$1/bench/"
+  tar -xzf "$2" -C "$1/bench" --strip-components=1
+  cp -r "$3" "$1/bench/images"
+  cp "$here/cell.sh" "$1/bench/"
   chmod -R a+rX "$1/bench"
   chown -R 65534:65534 "$1/bench/home"
   for file in subuid subgid; do echo nobody:100000:65536 >"$1/etc/$file"; done # for Podman without root
@@ -173,21 +202,59 @@ result_of() { # LOG: a cell of the table
   *) echo FAILED ;;
   esac
 }
-kinds=(image targets tree tree-of-targets squashfs installed ranks-image ranks-host)
+kinds=(image source targets tree tree-of-targets squashfs installed ranks-image ranks-host)
 table=$here/runs.md notes=$here/notes
 {
-  echo "| system | runtime | user | image | index of targets | tree | tree of targets | squashfs | installed | MPI of the image | MPI of the machine |"
-  echo "|---|---|---|---|---|---|---|---|---|---|---|"
+  echo "| system | runtime | user | image | built from source | index of targets | tree | tree of targets | squashfs | installed | MPI of the image | MPI of the machine |"
+  echo "|---|---|---|---|---|---|---|---|---|---|---|---|"
 } >"$table"
 : >"$notes"
-declare -A named=([bookworm]="Debian 12" [trixie]="Debian 13" [sid]="Debian sid")
-for suite in bookworm trixie sid; do
-  case " ${systems[*]} " in *" $suite "*) ;; *) continue ;; esac
+declare -A named=([bookworm]="Debian 12" [trixie]="Debian 13" [sid]="Debian sid" [aarch64]="Debian 12, AArch64")
+passed() { [ "$(tail -n 1 "$1" 2>/dev/null)" = ok ]; } # LOG
+# All cells of the emulated machine that did not pass before run in one start of it.
+run_machine_cells() {
+  local top=$here/machine runtime user kind cells=()
+  for runtime in charliecloud bwrap; do
+    for user in root user; do
+      for kind in "${kinds[@]}"; do passed "$here/cells/aarch64-$runtime-$user-$kind.log" || cells+=("$runtime-$user-$kind"); done
+    done
+  done
+  [ ${#cells[@]} -gt 0 ] || return 0
+  rm -rf "$top"
+  cp -r "$work/system" "$top"
+  prepare_root "$top" "$work/aarch64.tar.gz" "$here/images-aarch64"
+  {
+    declare -p cells
+    cat <<'END'
+ch-run --version >/bench/out/charliecloud 2>&1
+bwrap --version >/bench/out/bwrap
+for cell in "${cells[@]}"; do
+  IFS=- read -r runtime user kind <<<"$cell"
+  enter=(env)
+  [ $user = root ] || enter=(setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/bench/home USER=nobody)
+  cd /
+  timeout 900 "${enter[@]}" bash /bench/cell.sh "$runtime" "$kind" >"/bench/out/aarch64-$cell.log" 2>&1 </dev/null ||
+    echo "exit code $?" >>"/bench/out/aarch64-$cell.log"
+  echo "$cell: $(tail -n 1 "/bench/out/aarch64-$cell.log")"
+done
+END
+  } >"$top/bench/start"
+  machine_limit=7200 run_system "$here/machine.log" "$top"
+  rm -rf "$top"
+  cp "$here/machine.log.out"/*.log "$here/cells/"
+}
+! wanted aarch64 || run_machine_cells
+for suite in "${suites[@]}" $(! wanted aarch64 || echo aarch64); do
   top=$work/roots/runtimes-$suite
-  prepare_root "$top"
+  [ "$suite" = aarch64 ] || prepare_root "$top" "$here/xaas.tar.gz" "$here/images"
   for runtime in apptainer charliecloud bwrap podman; do
     [ "$suite" = sid ] || [ $runtime != apptainer ] || continue
-    version=$(version_of "$top" $runtime)
+    if [ "$suite" = aarch64 ]; then
+      [ $runtime != podman ] || continue
+      version=$(grep -oE '[0-9]+\.[0-9.]+' "$here/machine.log.out/$runtime" | head -n 1)
+    else
+      version=$(version_of "$top" $runtime)
+    fi
     for user in root user; do
       row="| ${named[$suite]} | $runtime $version | $user |"
       for kind in "${kinds[@]}"; do
@@ -195,7 +262,7 @@ for suite in bookworm trixie sid; do
         enter=in_root
         [ $user = user ] || enter=in_root_as_root
         # The first process of a namespace must take care of orphans, which timeout does not.
-        [ "$(tail -n 1 "$log" 2>/dev/null)" = ok ] ||
+        [ "$suite" = aarch64 ] || passed "$log" ||
           $enter "$top" bash -c 'timeout 300 bash /bench/cell.sh "$@"; exit $?' - $runtime "$kind" >"$log" 2>&1 </dev/null || echo "exit code $?" >>"$log"
         result=$(result_of "$log")
         row+=" $result |"
@@ -231,8 +298,7 @@ own_form() { # SYSTEM ENTER COMMAND...: prints [a], or pulls; TEXT of the comman
 count=0
 in_shell() { in_root "$top" bash -euc "cd; $1"; }
 in_root_shell() { in_root_as_root "$top" bash -euc "cd; $1"; }
-for suite in bookworm trixie sid; do
-  case " ${systems[*]} " in *" $suite "*) ;; *) continue ;; esac
+for suite in "${suites[@]}"; do
   top=$work/roots/runtimes-$suite
   podman="podman --root /tmp/own-podman/s --runroot /tmp/own-podman/r --storage-driver vfs"
   for tag in here targets; do
@@ -259,7 +325,7 @@ for suite in bookworm trixie sid; do
     done
   fi
 done
-case " ${systems[*]} " in *" docker "*)
+if wanted docker; then
   dockerd --iptables=false --ip6tables=false --bridge=none --storage-driver=vfs --data-root "$state/docker.data" --exec-root "$state/docker" \
     --pidfile "$state/docker.pid" -H "unix://$state/docker.sock" >"$here/dockerd.log" 2>&1 &
   with_docker() { docker -H "unix://$state/docker.sock" "$@"; }
@@ -281,8 +347,7 @@ case " ${systems[*]} " in *" docker "*)
   for tag in here targets; do shown="docker run REGISTRY/app:$tag"; own_form "Docker $version" by_docker $tag; done
   shown="docker run --user; exit code; docker stop"
   own_form "Docker $version" with_registry_user
-  ;;
-esac
+fi
 
 echo
 cat "$table" "$own" "$notes"

@@ -5,6 +5,7 @@
 
 #include <xaas/base/text.h>
 
+#include <llvm/Config/llvm-config.h>
 #include <llvm/TargetParser/TargetParser.h>
 
 #include <algorithm>
@@ -130,7 +131,16 @@ std::optional<Error> hip_obstacle(const session::Session& session,
        {"-nogpulib", "--cuda-host-only", "--offload-host-only", "-E", "-M", "-MM", "-fsyntax-only"})
     if (std::find(arguments.begin(), arguments.end(), without) != arguments.end())
       return std::nullopt;
-  if (!is_hip(arguments) || session.rocm.root.empty() || !session.rocm.bitcode.empty())
+  if (!is_hip(arguments) || session.rocm.root.empty())
+    return std::nullopt;
+  const unsigned writer = llvm_of_device_libraries(session.rocm).value_or(0);
+  if (writer > LLVM_VERSION_MAJOR)
+    return make_error(ErrorKind::missing_tool,
+                      "AMD's device libraries in " + session.rocm.bitcode.string() + " are bitcode of LLVM " +
+                          std::to_string(writer) + ", which xaas cannot read: its own is LLVM " +
+                          std::to_string(LLVM_VERSION_MAJOR),
+                      "set HIP_DEVICE_LIB_PATH to the directory of those of an older ROCm");
+  if (!session.rocm.bitcode.empty())
     return std::nullopt;
   return make_error(
       ErrorKind::missing_tool,

@@ -12,4 +12,8 @@ Result<void> shadow_rocm(const session::Session& session, const fs::path& progra
 // The major version of HIP's headers; nothing if they do not define it.
 std::optional<unsigned> hip_version(const session::Rocm& rocm);
 
+// The major version of the LLVM that wrote the device libraries' bitcode; nothing if they are missing or do
+// not say.
+std::optional<unsigned> llvm_of_device_libraries(const session::Rocm& rocm);
+
 } // namespace xaas::frontdoor

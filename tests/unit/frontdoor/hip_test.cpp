@@ -2,12 +2,17 @@
 #include "arguments.h"
 #include "hip/hip_arguments.h"
 #include "hip/hipcc.h"
+#include "hip/rocm.h"
 
 #include <xaas/base/file.h>
 #include <xaas/base/text.h>
 #include <xaas/frontdoor/toolchains.h>
 
 #include <gmock/gmock.h>
+
+#include <llvm/Bitcode/LLVMBitCodes.h>
+#include <llvm/Bitstream/BitstreamWriter.h>
+#include <llvm/Config/llvm-config.h>
 
 #include <cstdlib>
 
@@ -127,6 +132,38 @@ TEST_F(Hip, WithoutDeviceLibraries) {
   EXPECT_FALSE(hip_obstacle(session_, {"-c", "a.cpp"}));
 }
 
+// The start of a bitcode file: its magic number, and an identification block with this producer.
+std::string bitcode_by(const std::string& producer) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::BitstreamWriter stream(bytes);
+  stream.Emit('B', 8);
+  stream.Emit('C', 8);
+  stream.Emit(0x0, 4);
+  stream.Emit(0xC, 4);
+  stream.Emit(0xE, 4);
+  stream.Emit(0xD, 4);
+  stream.EnterSubblock(llvm::bitc::IDENTIFICATION_BLOCK_ID, 5);
+  llvm::SmallVector<unsigned, 32> characters(producer.begin(), producer.end());
+  stream.EmitRecord(llvm::bitc::IDENTIFICATION_CODE_STRING, characters);
+  stream.EmitRecord(llvm::bitc::IDENTIFICATION_CODE_EPOCH,
+                    llvm::SmallVector<unsigned, 1>{llvm::bitc::BITCODE_CURRENT_EPOCH});
+  stream.ExitBlock();
+  return std::string(bytes.begin(), bytes.end());
+}
+
+TEST_F(Hip, DeviceLibrariesOfANewerLlvm) {
+  const unsigned own = LLVM_VERSION_MAJOR;
+  add("amdgcn/bitcode/ocml.bc", bitcode_by("LLVM" + std::to_string(own) + ".1.0"));
+  EXPECT_EQ(llvm_of_device_libraries(session_.rocm), own);
+  EXPECT_FALSE(hip_obstacle(session_, {"-c", "a.hip"}));
+  add("amdgcn/bitcode/ocml.bc", bitcode_by("LLVM" + std::to_string(own + 1) + ".0.0git"));
+  const auto obstacle = hip_obstacle(session_, {"-c", "a.hip"});
+  ASSERT_TRUE(obstacle);
+  EXPECT_EQ(obstacle->kind, ErrorKind::missing_tool);
+  EXPECT_THAT(obstacle->message, HasSubstr("are bitcode of LLVM " + std::to_string(own + 1)));
+  EXPECT_FALSE(hip_obstacle(session_, {"-c", "a.hip", "--cuda-host-only"}));
+}
+
 TEST_F(Hip, TheLibraryOfOlderHeaders) {
   const HipWords command = {"-cc1", "-mlink-builtin-bitcode", "ocml.bc", "-x", "hip"};
   EXPECT_EQ(with_hip_library(session_, command), command);
@@ -156,6 +193,23 @@ TEST_F(Hip, HipccsWords) {
   EXPECT_THAT(words({"a.o"}), HasSubstr("-isystem /opt/rocm/include"));
 }
 
+TEST_F(Hip, ARocmDirectoryIsSeenWithOurHipcc) {
+  add("bin/hipcc");
+  add("bin/hipconfig");
+  add("amdgcn/other");
+  add("lib/cmake/hip/hip-config.cmake");
+  add("session/tools/clang");
+  session_.directory = directory_.path() / "session";
+  const Result<void> made = shadow_rocm(session_, session_.directory / "tools/clang");
+  ASSERT_TRUE(made) << made.error().message;
+  const fs::path shadow = session_.directory / "rocm";
+  EXPECT_EQ(fs::read_symlink(shadow / "bin/hipcc"), session_.directory / "tools/clang");
+  EXPECT_EQ(fs::read_symlink(shadow / "bin/hipconfig"), directory_.path() / "bin/hipconfig");
+  EXPECT_TRUE(fs::exists(shadow / "lib/cmake/hip/hip-config.cmake"));
+  EXPECT_TRUE(fs::exists(shadow / "include/hip/hip_version.h"));
+  EXPECT_TRUE(fs::exists(shadow / "amdgcn/bitcode/ocml.bc"));
+}
+
 TEST_F(Hip, IsFoundWhereTheEnvironmentSays) {
   setenv("ROCM_PATH", directory_.path().c_str(), 1);
   const session::Rocm found = find_rocm();
@@ -168,6 +222,20 @@ TEST_F(Hip, IsFoundWhereTheEnvironmentSays) {
   fs::remove(session_.rocm.bitcode / "ocml.bc");
   EXPECT_EQ(find_rocm().root, directory_.path()); // and nothing to compile it with
   EXPECT_THAT(find_rocm().bitcode.string(), IsEmpty());
+  // In the resource directories of Clang: the newest that can be read.
+  const auto place = [](unsigned version) {
+    return "lib/llvm-" + std::to_string(version) + "/lib/clang/" + std::to_string(version) +
+           "/amdgcn/bitcode";
+  };
+  const unsigned own = LLVM_VERSION_MAJOR;
+  add(place(own + 1) + "/ocml.bc");
+  EXPECT_EQ(find_rocm().bitcode, directory_.path() / place(own + 1));
+  add(place(own - 2) + "/ocml.bc");
+  add(place(own - 1) + "/ocml.bc");
+  EXPECT_EQ(find_rocm().bitcode, directory_.path() / place(own - 1));
+  add("lib/llvm/lib/clang/" + std::to_string(own) + "/lib/amdgcn/bitcode/ocml.bc"); // ROCm 7
+  EXPECT_EQ(find_rocm().bitcode,
+            directory_.path() / "lib/llvm/lib/clang" / std::to_string(own) / "lib/amdgcn/bitcode");
   unsetenv("ROCM_PATH");
 }
 
