@@ -113,4 +113,11 @@ std::string portable_name(const Session& session, const fs::path& path) {
   return as_utf8(path.filename().string());
 }
 
+std::string mapped_path(const Session& session, const std::string& path) {
+  for (auto it = session.prefixes.rbegin(); it != session.prefixes.rend(); ++it)
+    if (const fs::path relative = relative_under(path, it->first); !relative.empty())
+      return relative == "." ? it->second : it->second + "/" + relative.string();
+  return path;
+}
+
 } // namespace xaas::session

@@ -1,12 +1,13 @@
 # shellcheck shell=bash
 # An AArch64 machine that qemu-system-aarch64 emulates, with Debian 12 and its kernel; sourced by the benchmarks that start one, after
 # lib.sh. Their users need root.
-# shellcheck disable=SC2154 # variables of lib.sh
+# shellcheck disable=SC2034,SC2154 # variables of lib.sh, and for those who source this
 
 machine_packages=(mmdebstrap qemu-user qemu-system-arm cpio kmod e2fsprogs)
 sysroot=$root/build/sysroot-aarch64
 
 # aarch64_program [TARGET...]: xaas and other targets, cross-compiled in build/aarch64, and $work/aarch64.tar.gz, its archive.
+# shellcheck disable=SC2120 # in one of them
 aarch64_program() {
   local build=$root/build/aarch64
   [ -d "$sysroot" ] || "$root/tools/make-sysroot.sh" aarch64
@@ -61,7 +62,7 @@ run_machine() {
   [ $# -lt 3 ] || disk=(-drive "file=$3,format=raw,if=virtio")
   (cd "$2" && find . | cpio -o -H newc --quiet | gzip -1) >"$2.initrd"
   timeout "${machine_limit:-1800}" qemu-system-aarch64 -M virt -cpu max -smp 2 -m 4G -nographic -no-reboot -nic none -kernel "$work"/kernel/boot/vmlinuz-* \
-    -initrd "$2.initrd" "${disk[@]}" -append "console=ttyAMA0 quiet panic=-1" </dev/null | tr -d '\r' >"$1" || die "the machine did not end by itself: $1"
+    -initrd "$2.initrd" "${disk[@]}" -append "console=ttyAMA0 quiet panic=-1" </dev/null | stdbuf -oL tr -d '\r' >"$1" || die "the machine did not end by itself: $1"
 }
 
 # run_system LOG SYSTEM-TREE: a machine with this tree as its disk, where /bench/start, a script of bash, runs as root. What it leaves in

@@ -27,7 +27,7 @@ done
 [ ${#systems[@]} -gt 0 ] || systems=(bookworm trixie sid aarch64 docker)
 wanted() { case " ${systems[*]} " in *" $1 "*) ;; *) return 1 ;; esac; } # SYSTEM
 suites=() # with roots here
-for suite in bookworm trixie sid; do ! wanted $suite || suites+=($suite); done
+for suite in bookworm trixie sid; do ! wanted $suite || suites+=("$suite"); done
 xaas=$build/bin/xaas
 [ "$(id -u)" -eq 0 ] || die "needs root"
 open_bench
@@ -92,6 +92,7 @@ from_source() ( # DIRECTORY: the same program, built by deploying
 )
 once "$here/images/from-source" from_source
 if wanted aarch64; then
+  # shellcheck disable=SC2119
   aarch64_program
   once "$work/kernel" aarch64_kernel
   once "$work/system" aarch64_system

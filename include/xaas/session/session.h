@@ -71,4 +71,7 @@ Result<Session> read_session(const fs::path& directory);
 // `path` with the session's prefixes replaced; the file name of a path under no prefix.
 std::string portable_name(const Session& session, const fs::path& path);
 
+// `path` as -ffile-prefix-map maps it: with the last prefix that matches replaced by its name.
+std::string mapped_path(const Session& session, const std::string& path);
+
 } // namespace xaas::session

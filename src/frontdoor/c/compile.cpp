@@ -1,6 +1,7 @@
 #include "c/compile.h"
 #include "c/known_compile.h"
 #include "device/units.h"
+#include "llvm_ir/compile.h"
 #include "working_object.h"
 
 #include <xaas/ir/options.h>
@@ -20,15 +21,16 @@ namespace xaas::frontdoor {
 
 namespace {
 
-bool makes_object_from_source(const clang::CompilerInvocation& invocation) {
+bool makes_object_from(const clang::CompilerInvocation& invocation,
+                       std::initializer_list<clang::Language> languages) {
   const clang::FrontendOptions& options = invocation.getFrontendOpts();
   if (options.ProgramAction != clang::frontend::EmitObj || options.Inputs.size() != 1 ||
       options.OutputFile.empty() || options.OutputFile == "-")
     return false;
-  const clang::Language language = options.Inputs[0].getKind().getLanguage();
-  return language == clang::Language::C || language == clang::Language::CXX ||
-         language == clang::Language::CUDA || language == clang::Language::HIP;
+  return llvm::is_contained(languages, options.Inputs[0].getKind().getLanguage());
 }
+
+} // namespace
 
 std::string refusal_of(const clang::CompilerInvocation& invocation, const WrittenMachine& written) {
   if (written.other_triple)
@@ -42,8 +44,6 @@ std::string refusal_of(const clang::CompilerInvocation& invocation, const Writte
     return "the interface of a C++ module";
   return {};
 }
-
-} // namespace
 
 bool is_unoptimized(const ir::UnitOptions& options, const WrittenMachine& written) {
   const auto level = options.codegen.find("OptimizationLevel");
@@ -168,7 +168,10 @@ CompileResult capture_compile(const session::Session& session, const WrittenMach
                               const std::vector<std::string>& command, const DeviceCode& device) {
   clang::TextDiagnosticBuffer messages;
   const std::shared_ptr<clang::CompilerInvocation> invocation = known::parse_command(command, messages);
-  if (!invocation || !makes_object_from_source(*invocation))
+  if (invocation && makes_object_from(*invocation, {clang::Language::LLVM_IR}))
+    return capture_ir(session, written, *invocation);
+  if (!invocation || !makes_object_from(*invocation, {clang::Language::C, clang::Language::CXX,
+                                                      clang::Language::CUDA, clang::Language::HIP}))
     return {CompileOutcome::not_ours, {}, {}};
   const fs::path output = invocation->getFrontendOpts().OutputFile;
   const std::string source = invocation->getFrontendOpts().Inputs[0].getFile().str();

@@ -9,6 +9,7 @@
 #include <vector>
 
 namespace clang {
+class CompilerInvocation;
 class TargetOptions;
 } // namespace clang
 
@@ -35,6 +36,9 @@ struct CompileResult {
 // devices.
 CompileResult capture_compile(const session::Session& session, const WrittenMachine& written,
                               const std::vector<std::string>& command, const DeviceCode& device);
+
+// Why the object of this command cannot be carried as IR, by its options; empty: they are no reason.
+std::string refusal_of(const clang::CompilerInvocation& invocation, const WrittenMachine& written);
 
 // True if neither an -O option nor anything else (-Xclang -O2) said how much to optimize.
 bool is_unoptimized(const ir::UnitOptions& options, const WrittenMachine& written);

@@ -65,14 +65,6 @@ Result<FrontEndRun> run_front_end(const fs::path& flang, const Arguments& argume
   return done;
 }
 
-// Maps a path as -ffile-prefix-map would: replaces the last prefix that matches by its name.
-std::string mapped(const session::Session& session, const std::string& path) {
-  for (auto it = session.prefixes.rbegin(); it != session.prefixes.rend(); ++it)
-    if (const fs::path relative = relative_under(path, it->first); !relative.empty())
-      return relative == "." ? it->second : it->second + "/" + relative.string();
-  return path;
-}
-
 Result<ir::CanonicalModule> canonicalize(llvm::Module& module, const clang::TargetOptions& options) {
   // The attributes that flang gives functions, from its arguments.
   const ir::TargetAttributes emitted = {options.CPU, options.TuneCPU,
@@ -99,7 +91,7 @@ FrontendResult finish(const session::Session& session, const FortranCommand& com
     result.refusal = "flang's bitcode cannot be read: " + llvm::toString(module.takeError());
     return result;
   }
-  make_reproducible(**module, [&](const std::string& path) { return mapped(session, path); });
+  make_reproducible(**module, [&](const std::string& path) { return mapped_path(session, path); });
   const clang::TargetOptions& options = command.back_end->getTargetOpts();
   result.needs_optimization = ir::needs_optimization(**module, [](const llvm::Function&) { return false; });
   finish_module(session, **module, [&](llvm::Module& each) { return canonicalize(each, options); }, result);

@@ -1,14 +1,13 @@
 #include "fortran/module.h"
+#include "debug_metadata.h"
 #include "fortran/loop_versions.h"
 
-#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/TrackingMDRef.h>
 
 #include <algorithm>
 #include <map>
@@ -81,80 +80,6 @@ void replace_source_files(llvm::Module& module, const Portable& portable) {
       from->eraseFromParent();
 }
 
-// Visits all metadata that a module reaches.
-class MetadataWalk {
-public:
-  explicit MetadataWalk(const llvm::Module& module) {
-    for (const llvm::NamedMDNode& named : module.named_metadata())
-      for (const llvm::MDNode* node : named.operands())
-        add(node);
-    for (const llvm::GlobalVariable& variable : module.globals())
-      add_attachments(variable);
-    for (const llvm::Function& function : module) {
-      add_attachments(function);
-      for (const llvm::Instruction& instruction : llvm::instructions(function))
-        add_instruction(instruction);
-    }
-    while (!pending_.empty()) {
-      const llvm::MDNode* node = pending_.pop_back_val();
-      for (const llvm::MDOperand& operand : node->operands())
-        add(llvm::dyn_cast_or_null<llvm::MDNode>(operand.get()));
-    }
-  }
-
-  const std::vector<llvm::DIFile*>& files() const { return files_; }
-  const std::vector<llvm::DISubprogram*>& subprograms() const { return subprograms_; }
-
-private:
-  void add(const llvm::MDNode* node) {
-    if (!node || !seen_.insert(node).second)
-      return;
-    pending_.push_back(node);
-    if (const auto* file = llvm::dyn_cast<llvm::DIFile>(node))
-      files_.push_back(const_cast<llvm::DIFile*>(file));
-    if (const auto* subprogram = llvm::dyn_cast<llvm::DISubprogram>(node))
-      subprograms_.push_back(const_cast<llvm::DISubprogram*>(subprogram));
-  }
-
-  template <typename Value> void add_attachments(const Value& value) {
-    llvm::SmallVector<std::pair<unsigned, llvm::MDNode*>, 4> attachments;
-    value.getAllMetadata(attachments);
-    for (const auto& [kind, node] : attachments)
-      add(node);
-  }
-
-  void add_instruction(const llvm::Instruction& instruction) {
-    add_attachments(instruction);
-    for (const llvm::DbgRecord& record : instruction.getDbgRecordRange()) {
-      add(record.getDebugLoc().getAsMDNode());
-      if (const auto* variable = llvm::dyn_cast<llvm::DbgVariableRecord>(&record))
-        add(variable->getVariable());
-    }
-  }
-
-  llvm::DenseSet<const llvm::MDNode*> seen_;
-  llvm::SmallVector<const llvm::MDNode*, 64> pending_;
-  std::vector<llvm::DIFile*> files_; // in visiting order
-  std::vector<llvm::DISubprogram*> subprograms_;
-};
-
-void replace_debug_files(llvm::Module& module, const MetadataWalk& walk, const Portable& portable) {
-  // LLVM replaces a node that becomes equal to another everywhere, in this list, too.
-  std::vector<llvm::TrackingMDNodeRef> files;
-  for (llvm::DIFile* file : walk.files())
-    files.emplace_back(file);
-  for (const llvm::TrackingMDNodeRef& file : files)
-    for (unsigned i = 0; i < 2; ++i) { // name and directory
-      llvm::MDNode* node = file;
-      const auto* text = llvm::dyn_cast_or_null<llvm::MDString>(node->getOperand(i));
-      if (!text)
-        continue;
-      const std::string before = text->getString().str();
-      if (const std::string after = portable(before); after != before)
-        node->replaceOperandWith(i, llvm::MDString::get(module.getContext(), after));
-    }
-}
-
 // Describes an import of a procedure.
 std::string description(const llvm::DIImportedEntity& import) {
   std::string entity;
@@ -189,11 +114,11 @@ void sort_imports(llvm::DISubprogram& subprogram) {
 
 void make_reproducible(llvm::Module& module, const Portable& portable) {
   replace_source_files(module, portable);
-  const MetadataWalk walk(module);
-  for (llvm::DISubprogram* subprogram : walk.subprograms())
+  const DebugMetadata metadata = debug_metadata_of(module);
+  for (llvm::DISubprogram* subprogram : metadata.subprograms)
     if (subprogram->isDistinct()) // a definition
       sort_imports(*subprogram);
-  replace_debug_files(module, walk, portable);
+  rename_files(metadata, portable);
   order_loop_versions(module);
 }
 

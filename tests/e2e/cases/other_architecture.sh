@@ -172,7 +172,7 @@ mkdir -p system/usr/lib/gcc system/usr/share
 cp -r /usr/aarch64-linux-gnu/include system/usr/include
 cp -r /usr/aarch64-linux-gnu/lib system/usr/lib/aarch64-linux-gnu
 cp -r /usr/lib/gcc-cross/aarch64-linux-gnu system/usr/lib/gcc/aarch64-linux-gnu
-sed -i 's#/usr/aarch64-linux-gnu/lib/#/usr/lib/aarch64-linux-gnu/#g' $(grep -lI '^GROUP' system/usr/lib/aarch64-linux-gnu/*.so)
+grep -lIZ '^GROUP' system/usr/lib/aarch64-linux-gnu/*.so | xargs -0 sed -i 's#/usr/aarch64-linux-gnu/lib/#/usr/lib/aarch64-linux-gnu/#g'
 mkdir system/lib
 ln -s ../usr/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1 system/lib/
 echo 'int answer(void);' >system/usr/include/answer.h
@@ -195,7 +195,7 @@ target_compile_options(answers PRIVATE -g)
 target_link_libraries(answers ${ANSWER})
 install(TARGETS answers)
 END
-echo '#define FORMAT "%d\n"' >answers/include/own.h
+echo '#define FORMAT "%d "' >answers/include/own.h
 cat >answers/main.c <<'END'
 #include <answer.h>
 #include <own.h>
