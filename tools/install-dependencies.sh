@@ -22,7 +22,7 @@ unit=(flang-22 patchelf nasm qemu-user libc6-dev-arm64-cross "libstdc++-$gcc-dev
 tests=(
   skopeo docker-registry umoci podman buildah runc squashfs-tools bubblewrap charliecloud curl openssl perl python3-yaml jq xxd binutils gdb xz-utils zstd util-linux
   mmdebstrap dpkg-dev
-  clang-format-22 clang-tidy-22 shellcheck python3-jsonschema libsimde-dev libdivsufsort-dev
+  clang-format-22 clang-tidy-22 shellcheck python3-jsonschema libsimde-dev libdivsufsort-dev mlir-22-tools
   gfortran mpich libmpich-dev zsh fish mandoc clang-tools-22 lmod rocm-device-libs libamdhip64-dev
 )
 
