@@ -23,3 +23,11 @@ debian_tree() {
   mmdebstrap --quiet --skip=output/dev --aptopt="$directory.acquire" "${options[@]}" "$suite" "$directory" "${sources[@]}" || return
   rm "$directory.acquire"
 }
+
+# relative_links DIRECTORY: makes the absolute links in a tree relative, because they lead out of it where it is a sysroot.
+relative_links() {
+  local link target
+  find "$1" -type l -lname '/*' -printf '%p\t%l\n' | while IFS=$'\t' read -r link target; do
+    ln -sfn "$(realpath -ms --relative-to="$(dirname "$link")" "$1$target")" "$link"
+  done
+}

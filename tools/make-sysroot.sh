@@ -32,8 +32,5 @@ new=$directory.new
 trap 'rm -rf "$new" "$new.acquire"' EXIT
 debian_tree "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$new" \
   --variant=extract --architectures="$architecture" --include="$libraries"
-# Absolute links lead out of the sysroot.
-find "$new" -type l -lname '/*' -printf '%p\t%l\n' | while IFS=$'\t' read -r link target; do
-  ln -sfn "$(realpath -ms --relative-to="$(dirname "$link")" "$new$target")" "$link"
-done
+relative_links "$new"
 mv "$new" "$directory"

@@ -11,6 +11,7 @@
 #include "surroundings.h"
 #include "warnings.h"
 
+#include <xaas/base/directory.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/base/trace.h>
@@ -488,6 +489,33 @@ private:
 
 } // namespace
 
+// Compilers and linkers follow an absolute link out of the sysroot, and then take libm.a where libm.so leads
+// nowhere.
+static Result<void> check_sysroot(const Request& request) {
+  const fs::path& sysroot = request.sysroot;
+  std::error_code code;
+  if (!fs::is_directory(sysroot / "usr/include", code))
+    return make_error(ErrorKind::not_found, "sysroot " + sysroot.string() + ": has no usr/include",
+                      "a sysroot has the headers and libraries of a system in the directories that they have "
+                      "there");
+  if (sysroot == sysroot.root_path())
+    return {};
+  const std::string multiarch = request.arch + "-linux-gnu";
+  for (const std::string& directory :
+       {"lib/" + multiarch, "usr/lib/" + multiarch, std::string("usr/lib64"), std::string("usr/lib")}) {
+    const Result<std::vector<fs::path>> entries = list_directory(sysroot / directory);
+    if (!entries)
+      continue;
+    for (const fs::path& entry : *entries)
+      if (fs::is_symlink(entry, code) && fs::read_symlink(entry, code).is_absolute())
+        return make_error(ErrorKind::usage,
+                          "sysroot " + sysroot.string() + ": " + entry.string() +
+                              " is an absolute link, to " + fs::read_symlink(entry, code).string(),
+                          "make the links in the sysroot relative");
+  }
+  return {};
+}
+
 Result<void> check(const Request& request) {
   std::error_code code;
   if (!fs::is_directory(request.source, code))
@@ -495,10 +523,8 @@ Result<void> check(const Request& request) {
   if (target::isa_levels(request.arch).empty())
     return make_error(ErrorKind::usage, "architecture '" + request.arch + "' is not known",
                       "x86_64 and aarch64 are");
-  if (!request.sysroot.empty() && !fs::is_directory(request.sysroot / "usr/include", code))
-    return make_error(ErrorKind::not_found, "sysroot " + request.sysroot.string() + ": has no usr/include",
-                      "a sysroot has the headers and libraries of a system in the directories that they have "
-                      "there");
+  if (!request.sysroot.empty())
+    XAAS_CHECK(check_sysroot(request));
   if (!request.write_image)
     return {};
   if (request.output.transport == oci::Transport::rootfs ||

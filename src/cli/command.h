@@ -73,6 +73,7 @@ std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_install_command();
 std::unique_ptr<Command> make_uninstall_command();
 std::unique_ptr<Command> make_merge_command();
+std::unique_ptr<Command> make_profile_command();
 std::unique_ptr<Command> make_manual_command();
 
 } // namespace xaas::cli

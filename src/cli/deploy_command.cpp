@@ -93,6 +93,15 @@ public:
         ->allow_extra_args(false)
         ->type_name("OPTION");
     app.add_flag("--lto", lto_, "Optimize each program and library as a whole (ThinLTO); takes longer");
+    CLI::Option* const counts =
+        app.add_flag("--profile-generate", count_,
+                     "Give the programs counters for a training run: `xaas run --profile DIR` of the image "
+                     "leaves a profile in DIR");
+    app.add_option("--profile", profile_,
+                   "Optimize the programs by the profiles in this file or directory, of training runs of the "
+                   "same IR image on any CPU")
+        ->excludes(counts)
+        ->type_name("PATH");
     app.add_flag("--explain", explain_,
                  "Print the reason for every choice and every rejection, and with --gpu cpu the kernels that "
                  "are slow or "
@@ -191,6 +200,10 @@ private:
         request.set[point] = value;
     }
     request.lto = lto_;
+    request.count = count_;
+    if (!profile_.empty()) {
+      XAAS_TRY(request.profile, profile::read_profile({profile_}));
+    }
     request.stand_ins = force_;
     return {};
   }
@@ -396,7 +409,8 @@ private:
   std::vector<std::string> systems_, cpus_, set_, gpus_, runtimes_, runtime_options_;
   bool check_kernels_ = false;
   bool force_ = false, explain_ = false, dry_run_ = false, lto_ = false, no_cache_ = false,
-       attach_sbom_ = false, all_machines_ = false;
+       attach_sbom_ = false, all_machines_ = false, count_ = false;
+  std::string profile_;
   unsigned jobs_ = 0;
 };
 

@@ -83,6 +83,13 @@ Rows lowered_rows(const deploy::Report& report) {
       units += ", " + std::to_string(count) + " not (" + reason + ")";
     rows.push_back({"LTO", units});
   }
+  if (report.counts)
+    rows.push_back(
+        {"counters", report.atomic_counts ? "atomic, because threads may share them" : "not atomic"});
+  if (report.profile)
+    rows.push_back({"profile", report.profile->digest.to_string() + ": counts of " +
+                                   std::to_string(report.profile->matched) + " of " +
+                                   std::to_string(report.profile->functions) + " functions"});
   rows.push_back({"time", human_seconds(report.seconds.total) + " (lowering " +
                               human_seconds(report.seconds.lower) + ", linking " +
                               human_seconds(report.seconds.link) + ")"});
@@ -151,6 +158,11 @@ Json report_json(const deploy::Report& report) {
        {{"sum", report.path.sum}, {"longest", report.path.longest}, {"source", report.path.source}}},
       {"native_objects", report.native_objects},
       {"links", report.links},
+      {"counts", report.counts},
+      {"profile", report.profile ? Json{{"digest", report.profile->digest.to_string()},
+                                        {"functions", report.profile->functions},
+                                        {"matched", report.profile->matched}}
+                                 : Json()},
       {"lto", report.lto ? Json{{"units", report.lto->units}, {"without", report.lto->without}} : Json()},
       {"seconds",
        {{"fetch", report.seconds.fetch},

@@ -9,8 +9,11 @@
 #include <xaas/run/run.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstdlib>
 #include <iostream>
+#include <unistd.h>
 
 namespace xaas::cli {
 
@@ -54,6 +57,10 @@ public:
     app.add_option("--env", variables_, "Set this environment variable for the program; can be repeated")
         ->type_name("K=V")
         ->allow_extra_args(false);
+    app.add_option("--profile", profile_,
+                   "Write the counts of an image that was deployed with --profile-generate into this "
+                   "directory, which is made if it does not exist")
+        ->type_name("DIR");
     app.add_option("--entrypoint", entrypoint_, "Replace the entrypoint of the image; empty: none")
         ->type_name("PROGRAM");
     app.add_flag("--shell", shell_, "Start a shell of the image instead of its program");
@@ -131,6 +138,8 @@ private:
       request.environment[text.substr(0, equals)] = text.substr(equals + 1);
     }
     XAAS_TRY(request.binds, parse_binds(binds_));
+    if (!profile_.empty())
+      XAAS_CHECK(add_profile(request));
     if (!directory_.empty() && directory_.front() != '/')
       return make_error(ErrorKind::usage, "--workdir " + directory_ + ": not an absolute path");
     request.directory = directory_;
@@ -146,6 +155,24 @@ private:
     request.trees = cache_directory() / trees_name;
     request.access = registry_.read(request.image.transport == oci::Transport::registry, progress);
     return request;
+  }
+
+  // A process in a container has a number that others have, too, in theirs.
+  Result<void> add_profile(run::Request& request) const {
+    XAAS_CHECK(make_directories(profile_).in("--profile"));
+    std::error_code code;
+    const fs::path directory = fs::canonical(profile_, code);
+    if (code)
+      return errno_error(code.value(), "--profile " + profile_);
+    std::array<char, 256> host{};
+    gethostname(host.data(), host.size() - 1);
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    request.binds.push_back({directory, directory, false, true});
+    request.environment["LLVM_PROFILE_FILE"] =
+        directory / (std::string(host.data()) + "-" + std::to_string(getpid()) + "-" +
+                     std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(now).count()) +
+                     "-%p-%m.profraw");
+    return {};
   }
 
   Result<void> print_plan(const run::Request& request, const run::Plan& plan, const run::Host& host) const {
@@ -211,6 +238,8 @@ private:
       add("--bind", bind);
     for (const std::string& variable : variables_)
       add("--env", variable);
+    if (!profile_.empty())
+      add("--profile", profile_);
     if (entrypoint_)
       add("--entrypoint", *entrypoint_);
     if (shell_)
@@ -229,7 +258,7 @@ private:
     return line;
   }
 
-  std::string image_, program_, mpi_ = "auto", host_ = "auto", directory_, launcher_;
+  std::string image_, program_, mpi_ = "auto", host_ = "auto", directory_, launcher_, profile_;
   std::optional<std::string> entrypoint_;
   std::vector<std::string> arguments_, runtimes_, runtime_options_, binds_, variables_;
   bool shell_ = false, no_gpu_ = false, no_check_ = false, print_ = false;

@@ -46,6 +46,9 @@ public:
     assembly_.links = device_.links;
     XAAS_TRY(program_guard_, lower::cpu_guard(inputs_.target, lower::GuardedFile::program));
     XAAS_TRY(library_guard_, lower::cpu_guard(inputs_.target, lower::GuardedFile::library));
+    if (inputs_.count) {
+      XAAS_TRY(profile_runtime_, profile::runtime_object(inputs_.target));
+    }
     XAAS_CHECK(make_outputs());
     XAAS_CHECK(collect_installed());
     assembly_.seconds = watch.seconds().wall;
@@ -159,7 +162,7 @@ private:
         outputs.push_back({digest, finish});
     else
       outputs.push_back({digest, std::nullopt});
-    XAAS_TRY(const link::LinkRecord record, with_device_objects(digest));
+    XAAS_TRY(const link::LinkRecord record, with_objects_of_ours(digest));
     std::set<std::string> made;
     for (const Output& output : outputs)
       if (made.insert(output.key()).second)
@@ -206,25 +209,30 @@ private:
     return {};
   }
 
-  // The link with the objects that register its device code.
-  Result<link::LinkRecord> with_device_objects(const Digest& digest) {
+  // The link with the objects that register its device code, and with the one that writes its counters.
+  Result<link::LinkRecord> with_objects_of_ours(const Digest& digest) {
     link::LinkRecord record = inputs_.bundle.links.at(digest);
     std::erase_if(record.items, [&](const link::LinkItem& item) {
       return item.kind == link::LinkItem::Kind::input &&
              device::is_replaced(inputs_.device, digest, item.file);
     });
-    const auto found = device_.objects.find(digest);
-    if (found == device_.objects.end())
+    std::vector<std::pair<std::string, std::string>> objects; // names and contents
+    if (const auto found = device_.objects.find(digest); found != device_.objects.end())
+      for (const std::string& object : found->second)
+        objects.emplace_back("device.o", object);
+    if (!profile_runtime_.empty() && record.kind != link::OutputKind::relocatable)
+      objects.emplace_back("profile.o", profile_runtime_);
+    if (objects.empty())
       return record;
-    // A registration finds its entries through the symbols for the ends of their section. This option keeps
+    // These find their entries through the symbols for the ends of a section. This option keeps
     // them with --gc-sections, although nothing refers to the section.
     link::LinkItem& keep = record.items.emplace_back();
     keep.kind = link::LinkItem::Kind::option;
     keep.option = "-z";
     keep.value = "nostart-stop-gc";
-    for (const std::string& object : found->second) {
+    for (const auto& [name, object] : objects) {
       link::LinkItem& item = record.items.emplace_back();
-      item.file = {RefKind::kit, digest_of(object), "device.o"};
+      item.file = {RefKind::kit, digest_of(object), name};
       XAAS_CHECK(inputs_.contents.keep(item.file.digest, object));
     }
     return record;
@@ -321,6 +329,7 @@ private:
   std::map<Digest, std::vector<std::optional<link::Finish>>> finishes_; // of installed links, by record
   std::map<Digest, CodeOrigin> origins_;                                // of the records' outputs
   std::string program_guard_, library_guard_;                           // objects
+  std::string profile_runtime_; // an object; empty: nothing is counted
   const link::FileProvider objects_provider_ = [this](const link::FileRef& file) {
     return provide(file, false);
   };

@@ -120,6 +120,12 @@ Result<void> check_form(const Request& request, const Report& report) {
                       "--lto: " + report.selection.configuration.id() +
                           " is built from source, by its own build system",
                       "enable LTO in the application's build system, through the spec");
+  if (request.count || request.profile)
+    return make_error(ErrorKind::usage,
+                      std::string(request.count ? "--profile-generate: " : "--profile: ") +
+                          report.selection.configuration.id() +
+                          " is built from source, by its own build system",
+                      "only configurations with IR can have counters");
   const bool host =
       std::find(request.runtimes.begin(), request.runtimes.end(), "host") != request.runtimes.end();
   if (request.reuse && host)
@@ -173,8 +179,11 @@ Result<Plan> make_plan(const Request& request, const image::ApplicationImage& so
     return make_error(ErrorKind::unsatisfied,
                       "--check-kernels: configuration " + wanted.id() + " has no CUDA kernels as IR",
                       "leave out --check-kernels, or choose another configuration with --set");
-  plan.inputs =
-      inputs_of(source, wanted.id(), report.target, plan.device, request.lto, report.from_source, plan.time);
+  plan.inputs = inputs_of(source, wanted.id(), report.target, plan.device, request.lto,
+                          request.count     ? image::profile_counts
+                          : request.profile ? request.profile->digest.to_string()
+                                            : "",
+                          report.from_source, plan.time);
   if (request.reuse)
     plan.reusable = reference_in(*request.reuse, plan.inputs);
   return plan;
@@ -293,11 +302,28 @@ void add_cpu_warnings(const device::DevicePlan& plan, Report& report) {
   std::sort(report.warnings.begin(), report.warnings.end());
 }
 
+// A profile of another application, or of other sources, has counts of few functions, and would mark code as
+// cold that is not.
+Result<void> check_profile(const Report& report) {
+  constexpr uint64_t least = 2; // one half
+  if (!report.profile || report.profile->matched * least >= report.profile->functions)
+    return {};
+  return make_error(
+      ErrorKind::unsatisfied,
+      "the profile has counts of " + std::to_string(report.profile->matched) + " of " +
+          std::to_string(report.profile->functions) + " functions",
+      "is it of this image and this configuration? Deploy with --profile-generate, and run that again");
+}
+
 void report_lowered(const AssemblyInputs& inputs, const Lowered& lowered, Report& report) {
   report.lowered = lowered.lowered;
   report.cached = lowered.cached;
   report.unneeded = lowered.unneeded;
   report.path = lowered.path;
+  report.counts = inputs.count;
+  report.atomic_counts = lowered.profiling.atomic;
+  if (inputs.profile)
+    report.profile = ProfileUse{inputs.profile->digest, lowered.profilable, lowered.profiled};
   report.native_objects = inputs.usage.native_objects;
   report.seconds.lower = lowered.lower_seconds;
   if (inputs.forms.lto_level == 0)
@@ -338,6 +364,8 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
                               .usage = plan.usage,
                               .device = plan.device,
                               .target = report.target,
+                              .count = request.count,
+                              .profile = request.profile ? &*request.profile : nullptr,
                               .forms = forms_of(source.bundle(), configuration, plan.usage, request.lto),
                               .cache = request.objects ? &*request.objects : nullptr,
                               .work = work.path(),
@@ -354,6 +382,7 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
   XAAS_TRY(Lowered lowered, lower_units(inputs, fetch));
   report.seconds.fetch += lowered.fetch_seconds;
   report_lowered(inputs, lowered, report);
+  XAAS_CHECK(check_profile(report));
   if (plan.device.on_cpu)
     report.kernels = reported_kernels(lowered.device.kernels, source.bundle(), plan.usage.kit);
   report.replaced = lowered.device.replaced;

@@ -23,6 +23,15 @@ bool is_function_of_cuda(const std::string& name) {
          std::isupper(static_cast<unsigned char>(name[prefix.size()])) != 0;
 }
 
+// pthread_create, of C11, OpenMP's run-time libraries, C++, TBB.
+bool starts_threads(const std::string& name) {
+  for (const std::string_view prefix :
+       {"__kmpc_fork_", "GOMP_parallel", "_ZNSt6thread15_M_start_thread", "_ZN3tbb"})
+    if (name.starts_with(prefix))
+      return true;
+  return name == "pthread_create" || name == "thrd_create";
+}
+
 class Lowering {
 public:
   Lowering(const AssemblyInputs& inputs, const Fetch& fetch)
@@ -32,6 +41,7 @@ public:
 
   Result<Lowered> run() {
     const Stopwatch watch;
+    XAAS_CHECK(plan_profiling());
     for (const LoweredUnit& unit : lowered_units(inputs_.forms))
       if (!members_.optional().contains(unit.first))
         XAAS_CHECK(find(unit));
@@ -50,13 +60,59 @@ public:
   }
 
 private:
+  Result<void> plan_profiling() {
+    lower::Profiling& profiling = result_.profiling;
+    if (inputs_.profile) {
+      profiling.kind = lower::Profiling::Kind::use;
+      profiling.counts = inputs_.profile->bytes;
+      profiling.key = " profile " + inputs_.profile->digest.to_string();
+    }
+    if (!inputs_.count)
+      return {};
+    profiling.kind = lower::Profiling::Kind::count;
+    XAAS_TRY(profiling.atomic, has_threads());
+    profiling.key = profiling.atomic ? " atomic counters" : " counters";
+    return {};
+  }
+
+  // Whether code of the application may start threads, which then share its counters: all units want names,
+  // and only the modules tell which.
+  Result<bool> has_threads() {
+    std::set<std::string> names;
+    std::vector<LoweredUnit> unknown;
+    for (const LoweredUnit& unit : lowered_units(inputs_.forms)) {
+      const LoweredUnit symbols{unit.first, lower::Form::symbols};
+      std::optional<lower::Object> object;
+      if (inputs_.cache)
+        object = inputs_.cache->find(unit_of(symbols), options_of(symbols), target_of(symbols),
+                                     symbols.second, parts_key(inputs_, symbols, {}));
+      if (object)
+        names.insert(object->wanted.begin(), object->wanted.end());
+      else
+        unknown.push_back(symbols);
+    }
+    missing_ = unknown;
+    XAAS_CHECK(fetch_with_modules({}));
+    missing_.clear();
+    const auto job = [&](size_t i) { return job_of(unknown[i]); };
+    const auto done = [&](size_t i, const lower::Object& object) -> Result<void> {
+      names.insert(object.wanted.begin(), object.wanted.end());
+      if (inputs_.cache)
+        inputs_.cache->keep(unit_of(unknown[i]), options_of(unknown[i]), target_of(unknown[i]),
+                            lower::Form::symbols, object, parts_key(inputs_, unknown[i], {}));
+      return {};
+    };
+    XAAS_CHECK(lower::lower_all(unknown.size(), job, done, {.workers = inputs_.jobs}, inputs_.progress));
+    return std::any_of(names.begin(), names.end(), starts_threads);
+  }
+
   // Takes the object from the cache, or lists it for lower().
   Result<void> find(const LoweredUnit& unit) {
     trace::Span span("module", unit_of(unit).source);
     std::optional<lower::Object> object;
     if (inputs_.cache)
       object = inputs_.cache->find(unit_of(unit), options_of(unit), target_of(unit), unit.second,
-                                   parts_key(inputs_, unit.first));
+                                   parts_key(inputs_, unit, result_.profiling));
     if (!object) {
       span.drop(); // lower() records another
       missing_.push_back(unit);
@@ -73,6 +129,8 @@ private:
       want_functions(object.wanted);
     if (unit.second != lower::Form::symbols) {
       members_.want(object.wanted);
+      result_.profilable += object.profilable;
+      result_.profiled += object.profiled;
       return result_.objects.keep(unit, object);
     }
     std::optional<ir::Symbols> symbols;
@@ -240,7 +298,7 @@ private:
       result_.lowered += unit.second != lower::Form::symbols;
       if (inputs_.cache)
         inputs_.cache->keep(unit_of(unit), options_of(unit), target_of(unit), unit.second, object,
-                            parts_key(inputs_, unit.first));
+                            parts_key(inputs_, unit, result_.profiling));
       return keep(unit, object);
     };
     XAAS_CHECK(lower::lower_all(units.size(), job, done, {.workers = inputs_.jobs}, inputs_.progress));
@@ -268,6 +326,8 @@ private:
     job.options = options_of(wanted);
     job.target = target_of(wanted);
     job.form = wanted.second;
+    if (wanted.second == lower::Form::object || wanted.second == lower::Form::thin_lto)
+      job.profiling = result_.profiling;
     if (const auto image = result_.device.images.find(wanted.first); image != result_.device.images.end())
       job.device_image = image->second;
     return job;

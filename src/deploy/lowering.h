@@ -20,6 +20,8 @@ struct Lowered {
   uint64_t unneeded = 0;            // members of archives that no link takes
   double fetch_seconds = 0, lower_seconds = 0;
   CriticalPath path = {};
+  lower::Profiling profiling = {};
+  uint64_t profilable = 0, profiled = 0; // functions (lower::Object)
 };
 
 // Puts contents of the image into AssemblyInputs::contents.

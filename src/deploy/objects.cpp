@@ -20,10 +20,12 @@ Result<void> Objects::keep(const LoweredUnit& unit, const lower::Object& object)
   return write_file(path(unit), object.bytes, 0644, false);
 }
 
-std::string parts_key(const AssemblyInputs& inputs, const Digest& unit) {
-  const auto prepared = inputs.bundle.prepared.find(unit);
-  return inputs.device.key(unit) +
-         (prepared == inputs.bundle.prepared.end() ? "" : "prepared " + prepared->second.to_string());
+std::string parts_key(const AssemblyInputs& inputs, const LoweredUnit& unit,
+                      const lower::Profiling& profiling) {
+  const auto prepared = inputs.bundle.prepared.find(unit.first);
+  return inputs.device.key(unit.first) +
+         (prepared == inputs.bundle.prepared.end() ? "" : "prepared " + prepared->second.to_string()) +
+         (unit.second == lower::Form::symbols ? "" : profiling.key);
 }
 
 std::set<Digest> units_without_device_image(const AssemblyInputs& inputs, const Objects& objects) {

@@ -9,6 +9,7 @@
 #include <xaas/image/bundle.h>
 #include <xaas/image/contents.h>
 #include <xaas/lower/object_cache.h>
+#include <xaas/profile/profile.h>
 #include <xaas/target/cpu.h>
 
 #include <map>
@@ -25,6 +26,8 @@ struct AssemblyInputs {
   const image::Usage& usage;
   const device::DevicePlan& device;
   target::Cpu target;
+  bool count = false;              // the programs have counters
+  const profile::Profile* profile; // null: none
   Forms forms;                     // what units and archives become
   const lower::ObjectCache* cache; // null: everything is lowered
   fs::path work;                   // a directory for files
@@ -58,7 +61,8 @@ private:
 };
 
 // For the object cache: what the unit's object is made of besides the unit.
-std::string parts_key(const AssemblyInputs& inputs, const Digest& unit);
+std::string parts_key(const AssemblyInputs& inputs, const LoweredUnit& unit,
+                      const lower::Profiling& profiling);
 
 // Host units with a device image that are not among the objects.
 std::set<Digest> units_without_device_image(const AssemblyInputs& inputs, const Objects& objects);

@@ -91,8 +91,8 @@ void say_refused(Progress& progress, const oci::Reference& reference, const std:
 } // namespace
 
 Inputs inputs_of(const image::ApplicationImage& source, const std::string& configuration,
-                 const target::Cpu& target, const device::DevicePlan& device, bool lto, bool from_source,
-                 int64_t time) {
+                 const target::Cpu& target, const device::DevicePlan& device, bool lto,
+                 const std::string& profile, bool from_source, int64_t time) {
   Inputs inputs = {{image::annotation::kind, "deployed"},
                    {image::annotation::tool, image::tool_version()},
                    {image::annotation::llvm, image::llvm_version()},
@@ -106,6 +106,8 @@ Inputs inputs_of(const image::ApplicationImage& source, const std::string& confi
   if (!device.code.empty())
     inputs[image::annotation::gpu_code] =
         image::to_annotation(std::vector<image::GpuCode>(device.code.begin(), device.code.end()));
+  if (!profile.empty())
+    inputs[image::annotation::profile] = profile;
   if (device.checks_kernels)
     inputs[image::annotation::checked_kernels] = "true";
   if (from_source)

@@ -22,8 +22,9 @@ namespace xaas::deploy {
 // which images are found and the comparison follow.
 using Inputs = std::map<std::string, std::string>;
 Inputs inputs_of(const image::ApplicationImage& source, const std::string& configuration,
-                 const target::Cpu& target, const device::DevicePlan& device, bool lto, bool from_source,
-                 int64_t time);
+                 const target::Cpu& target, const device::DevicePlan& device, bool lto,
+                 const std::string& profile, bool from_source,
+                 int64_t time); // `profile`: the annotation; may be empty
 
 // Usage error unless it is a layout or a repository of a registry, without a tag or digest.
 Result<void> check_place(const oci::Reference& place);

@@ -37,6 +37,8 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/IPO/Annotation2Metadata.h>
 #include <llvm/Transforms/IPO/ForceFunctionAttrs.h>
+#include <llvm/Transforms/Instrumentation/InstrProfiling.h>
+#include <llvm/Transforms/Instrumentation/PGOInstrumentation.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 
 #include <algorithm>
@@ -140,6 +142,47 @@ clang::CodeGenOptions half_of_pipeline(const clang::CodeGenOptions& codegen, Add
   return options;
 }
 
+// What the profile has for the functions of a module.
+struct ProfileMatch {
+  uint64_t functions = 0, matched = 0;
+};
+struct CountMatches : llvm::PassInfoMixin<CountMatches> {
+  std::shared_ptr<ProfileMatch> match;
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    for (const llvm::Function& function : module)
+      if (!function.isDeclaration() && !function.hasAvailableExternallyLinkage() &&
+          !function.hasFnAttribute(llvm::Attribute::NoProfile) &&
+          !function.hasFnAttribute(llvm::Attribute::SkipProfile) &&
+          !function.hasFnAttribute(llvm::Attribute::Naked)) {
+        ++match->functions;
+        match->matched += function.getEntryCount().has_value();
+      }
+    return llvm::PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }
+};
+
+// Adds counters, or the counts of a profile, in front of every other pass. Clang would do so after a first
+// round of inlining, which depends on the target, so that counts of one target would not fit another one.
+void add_profiling(llvm::PassBuilder& builder, const Profiling& profiling,
+                   const std::shared_ptr<ProfileMatch>& match) {
+  builder.registerPipelineStartEPCallback(
+      [&profiling, match](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
+        if (profiling.kind == Profiling::Kind::count) {
+          passes.addPass(llvm::PGOInstrumentationGen());
+          llvm::InstrProfOptions options;
+          options.DoCounterPromotion = level != llvm::OptimizationLevel::O0;
+          options.Atomic = profiling.atomic;
+          passes.addPass(llvm::InstrProfilingLoweringPass(options, false));
+          return;
+        }
+        auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
+        files->addFile("counts", 0, llvm::MemoryBuffer::getMemBuffer(*profiling.counts, "", false));
+        passes.addPass(llvm::PGOInstrumentationUse("counts", "", false, files));
+        passes.addPass(CountMatches{{}, match});
+      });
+}
+
 // Code that is linked gets the pass after the link (device_link.cpp).
 void add_for_ptxas(llvm::PassBuilder& builder) {
   builder.registerOptimizerLastEPCallback(
@@ -163,6 +206,32 @@ void collect_errors(llvm::LLVMContext& context, std::string& errors) {
       },
       &errors);
 }
+
+// Sets an option of LLVM's while it lives. The option belongs to the process. A worker runs one job at a
+// time; elsewhere, another job would only be slower.
+class ScopedOption {
+public:
+  // `wanted`: else nothing is set.
+  static Result<ScopedOption> create(const char* name, const char* value, bool wanted) {
+    if (!wanted)
+      return ScopedOption(nullptr);
+    llvm::cl::Option* const option = llvm::cl::getRegisteredOptions().lookup(name);
+    if (!option)
+      return make_error(ErrorKind::failed, std::string("LLVM has no option ") + name);
+    option->addOccurrence(0, option->ArgStr, value);
+    return ScopedOption(option);
+  }
+  ScopedOption(ScopedOption&& other) noexcept : option_(std::exchange(other.option_, nullptr)) {}
+  ScopedOption& operator=(ScopedOption&&) = delete;
+  ~ScopedOption() {
+    if (option_)
+      option_->reset();
+  }
+
+private:
+  explicit ScopedOption(llvm::cl::Option* option) : option_(option) {}
+  llvm::cl::Option* option_;
+};
 
 // Prevents this process from opening files while it lives. Inline assembly can read files when it is
 // assembled
@@ -310,6 +379,13 @@ static Result<Setup> set_up(const Job& job, llvm::Module& module) {
 // `errors` collects what Clang and the back end report.
 static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, std::string& errors,
                            const OutputLimit& limit) {
+  const auto match = std::make_shared<ProfileMatch>();
+  const bool profiles = job.profiling.kind != Profiling::Kind::none;
+  if (profiles)
+    setup.invocation->getCodeGenOpts().PassBuilderCallbacks.emplace_back(
+        [&job, match](llvm::PassBuilder& builder) { add_profiling(builder, job.profiling, match); });
+  // Nothing reads which functions calls lead to, and the run-time part does not record it.
+  XAAS_TRY(const ScopedOption without_values, ScopedOption::create("disable-vp", "true", profiles));
   llvm::raw_string_ostream error_stream(errors);
   clang::CompilerInstance compiler(setup.invocation);
   compiler.createVirtualFileSystem(llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>());
@@ -331,7 +407,8 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
                              compiler.getVirtualFileSystemPtr(), std::make_unique<BoundedStream>(object));
   };
   clang::CodeGenOptions& codegen = compiler.getCodeGenOpts();
-  if (job.prepared && setup.action == clang::Backend_EmitObj) {
+  const bool again = job.profiling.kind == Profiling::Kind::use; // with counts, the first half does better
+  if (job.prepared && setup.action == clang::Backend_EmitObj && !again) {
     clang::CodeGenOptions optimizing = half_of_pipeline(codegen, add_second_half);
     run(optimizing, clang::Backend_EmitNothing);
     codegen.DisableLLVMPasses = 1;
@@ -349,6 +426,8 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
     return make_error(ErrorKind::failed,
                       describe(job) + ": an object of more than " + std::to_string(limit.bytes) + " bytes");
   Object made{std::string(object.bytes), std::move(setup.own), {}};
+  made.profilable = match->functions;
+  made.profiled = match->matched;
   if (is_gpu(job.target) || job.form == Form::working || job.form == Form::prepared)
     return made;
   XAAS_TRY(ir::Symbols symbols,
@@ -365,22 +444,8 @@ static Object symbols_object(llvm::Module& module) {
 }
 
 // The loop vectorizer joins accesses to the members of structures, and moves them for that. In a loop whose
-// accesses are declared parallel, it does not ask whether one thread relies on their order. The option
-// belongs to the process. A worker runs one job at a time; elsewhere, another job would only be slower.
+// accesses are declared parallel, it does not ask whether one thread relies on their order.
 constexpr const char* joined_accesses = "enable-interleaved-mem-accesses";
-
-class WithoutJoinedAccesses {
-public:
-  explicit WithoutJoinedAccesses(llvm::cl::Option& option) : option_(option) {
-    option_.addOccurrence(0, option_.ArgStr, "false");
-  }
-  ~WithoutJoinedAccesses() { option_.reset(); }
-  WithoutJoinedAccesses(const WithoutJoinedAccesses&) = delete;
-  WithoutJoinedAccesses& operator=(const WithoutJoinedAccesses&) = delete;
-
-private:
-  llvm::cl::Option& option_;
-};
 
 // The module gets its kernels for a CPU.
 static Result<std::vector<cpukernel::Kernel>> make_kernels(const Job& job, llvm::Module& module) {
@@ -414,10 +479,7 @@ static Result<Object> lower_kernels(const Job& job, llvm::Module& module, std::s
       host.options.codegen[option] = 1;
   host.options.codegen["UseInitArray"] = 1;
   XAAS_TRY(Setup setup, set_up(host, module).in(describe(job)));
-  llvm::cl::Option* const joins = llvm::cl::getRegisteredOptions().lookup(joined_accesses);
-  if (!joins)
-    return make_error(ErrorKind::failed, std::string("LLVM has no option ") + joined_accesses);
-  const WithoutJoinedAccesses without(*joins);
+  XAAS_TRY(const ScopedOption without, ScopedOption::create(joined_accesses, "false", true));
   XAAS_TRY(Object object, emit(host, module, std::move(setup), errors, limit));
   object.kernels = std::move(kernels);
   return object;

@@ -12,7 +12,7 @@ Digest key_of(const ir::Unit& unit, const ir::UnitOptions& options, const target
               const std::string& parts, const std::string& program) {
   Hasher hasher;
   const auto add = [&hasher](std::string_view text) { hasher.update_part(text); };
-  add("object 7");
+  add("object 8");
   hasher.update_number(static_cast<uint64_t>(form));
   add(program);
   add(unit.id().to_string());

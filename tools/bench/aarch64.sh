@@ -154,7 +154,7 @@ END
 run_system "$here/builds.log" "$here/system"
 cat "$here/builds.log"
 ! grep FAILED "$here/builds.log" || die "a build failed"
-"$xaas" build "$root/examples/soft-spheres" --arch aarch64 --sysroot "$work/system" --config threads=none --no-cache -q -o "oci:$here/builds.log.out:here" >/dev/null
+"$xaas" build "$here/system/bench/soft-spheres" --arch aarch64 --sysroot "$work/system" --config threads=none --no-cache -q -o "oci:$here/builds.log.out:here" >/dev/null
 digest_of() { skopeo inspect --raw "oci:$here/builds.log.out:$1" | sha256sum | cut -c1-64; }
 modules_of() { # named by their digests
   local layer

@@ -49,6 +49,7 @@ pkg-config
 bubblewrap
 charliecloud
 squashfs-tools")"
+  relative_links "$1" # it is a sysroot, too
   ln -s mawk "$1/usr/bin/awk"
   ln -s mpirun.mpich "$1/usr/bin/mpirun"
   printf 'root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/bench/home:/bin/bash\n' >"$1/etc/passwd"

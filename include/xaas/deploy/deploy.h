@@ -19,6 +19,7 @@
 #include <xaas/image/warning.h>
 #include <xaas/lower/object_cache.h>
 #include <xaas/oci/image.h>
+#include <xaas/profile/profile.h>
 #include <xaas/provenance/sbom.h>
 #include <xaas/provenance/signature.h>
 #include <xaas/registry/images.h>
@@ -68,6 +69,10 @@ struct Request {
   bool check_kernels = false; // kernels that run on the CPU check their accesses and barriers
   // Where kernels run on the CPU, replace libraries that need a GPU by stand-ins (device/plan.h).
   bool stand_ins = false;
+  // Programs with counters, for a training run, or optimized by the counts of one (xaas/profile); at most one
+  // of these.
+  bool count = false;
+  std::optional<profile::Profile> profile;
   bool lto = false;     // optimize each program and library as a whole (ThinLTO)
   bool dry_run = false; // only select
   bool details = false; // also report every CPU feature that `system` lacks
@@ -90,6 +95,13 @@ struct Seconds {
 struct Lto {
   uint64_t units = 0;                      // that took part
   std::map<std::string, uint64_t> without; // by reason, units that are linked without taking part
+};
+
+// How a profile fits. Functions of modules that were lowered, or taken from the cache.
+struct ProfileUse {
+  Digest digest;
+  uint64_t functions = 0; // that a profile can have counts of
+  uint64_t matched = 0;   // that this one has counts of
 };
 
 // CPU seconds of lowering. However many cores work, lowering takes at least the longest module.
@@ -131,6 +143,9 @@ struct Report {
   CriticalPath path;                    // of the host's modules that were lowered
   uint64_t native_objects = 0, links = 0;
   std::optional<Lto> lto;
+  bool counts = false;                  // the programs have counters
+  bool atomic_counts = false;           // which threads share
+  std::optional<ProfileUse> profile;    // by which they were optimized
   std::vector<image::Warning> warnings; // about the deployed image, sorted
   Seconds seconds;
 };

@@ -18,7 +18,9 @@ inline constexpr const char* needs = "dev.xaas.needs";
 inline constexpr const char* host = "dev.xaas.host";
 inline constexpr const char* gpu_code = "dev.xaas.gpu.code";
 inline constexpr const char* checked_kernels = "dev.xaas.checked-kernels";
+inline constexpr const char* profile = "dev.xaas.profile"; // profile_counts, or the digest of the profile
 } // namespace annotation
+inline constexpr const char* profile_counts = "counts"; // the programs have counters
 
 // A chosen value, and the GPU, MPI and libraries that it requires.
 struct ChosenNeeds {

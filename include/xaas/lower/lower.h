@@ -8,6 +8,7 @@
 #include <xaas/target/cpu.h>
 
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -39,6 +40,17 @@ struct LinkedSource {
   std::string bitcode; // of an IR module in canonical form
 };
 
+// Counters for a training run, or the counts of one. Both are about the module as the job has it, before any
+// pass for its target, so that they fit on every target.
+struct Profiling {
+  enum class Kind { none, count, use };
+  Kind kind = Kind::none;
+  bool atomic = false;                       // of `count`: the program has threads
+  std::shared_ptr<const std::string> counts; // of `use`: in LLVM's indexed format
+  // For the key of a cache; `counts` is known by this digest.
+  std::string key;
+};
+
 struct Job {
   std::string bitcode; // of an IR module in canonical form, or in prepared form
   ir::Unit unit;
@@ -55,6 +67,7 @@ struct Job {
   // Of Form::kernels and Form::checked_kernels, where the device code of several units is linked: their
   // modules, in place of `bitcode`. `unit` and `options` then stand for all of them.
   std::vector<LinkedSource> linked = {};
+  Profiling profiling = {}; // for Form::object and Form::thin_lto of a unit for the host
 };
 
 // True for a GPU. Units for NVIDIA are lowered to PTX, which is text; units for AMD to an object, which is
@@ -77,6 +90,9 @@ struct Object {
   std::set<std::string> wanted;
   std::vector<cpukernel::Kernel> kernels = {}; // if the form is kernels, checked_kernels or kernel_forms
   double cpu_seconds = 0;                      // that lowering took, if a worker did it now
+  // With Profiling::Kind::use: functions of the module that a profile can have counts of, and those of which
+  // it has some.
+  uint64_t profilable = 0, profiled = 0;
 };
 // The form in which a worker answers and a cache stores it. Parsing anything else is an integrity error.
 std::string to_bytes(const Object& object);

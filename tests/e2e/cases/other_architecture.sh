@@ -195,7 +195,7 @@ target_compile_options(answers PRIVATE -g)
 target_link_libraries(answers ${ANSWER})
 install(TARGETS answers)
 END
-echo '#define FORMAT "%d "' >answers/include/own.h
+echo '#define FORMAT "%d"' >answers/include/own.h
 cat >answers/main.c <<'END'
 #include <answer.h>
 #include <own.h>
@@ -227,3 +227,5 @@ expect_equal "image with the sysroot at another place" "$(digest oci:answers-mov
 expect_exit 4 "$XAAS" build answers --arch aarch64 --sysroot system -o oci:none:ir -q
 expect_exit 4 "$XAAS" build answers --arch aarch64 --sysroot answers -o oci:none:ir -q
 expect_exit 2 "$XAAS" build answers --arch aarch64,x86_64 --sysroot elsewhere -o oci:none:ir -q
+ln -s /usr/lib/aarch64-linux-gnu/libanswer.so elsewhere/usr/lib/aarch64-linux-gnu/libother.so
+expect_error 2 'libother.so is an absolute link' "$XAAS" build answers --arch aarch64 --sysroot elsewhere -o oci:none:ir -q
