@@ -302,16 +302,19 @@ void add_cpu_warnings(const device::DevicePlan& plan, Report& report) {
   std::sort(report.warnings.begin(), report.warnings.end());
 }
 
-// A profile of another application, or of other sources, has counts of few functions, and would mark code as
-// cold that is not.
-Result<void> check_profile(const Report& report) {
+// A profile of another application, or of other sources, fits few functions. One of this application fits
+// nearly all that it has, which may be few of the application's, because a training run starts one of its
+// programs.
+Result<void> check_profile(const Request& request, const Report& report) {
   constexpr uint64_t least = 2; // one half
-  if (!report.profile || report.profile->matched * least >= report.profile->functions)
+  if (!report.profile ||
+      report.profile->matched * least >= std::min(report.profile->functions, request.profile->functions))
     return {};
   return make_error(
       ErrorKind::unsatisfied,
-      "the profile has counts of " + std::to_string(report.profile->matched) + " of " +
-          std::to_string(report.profile->functions) + " functions",
+      "the profile has counts of " + std::to_string(request.profile->functions) + " functions, of which " +
+          std::to_string(report.profile->matched) + " fit one of the " +
+          std::to_string(report.profile->functions) + " functions here",
       "is it of this image and this configuration? Deploy with --profile-generate, and run that again");
 }
 
@@ -382,7 +385,7 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
   XAAS_TRY(Lowered lowered, lower_units(inputs, fetch));
   report.seconds.fetch += lowered.fetch_seconds;
   report_lowered(inputs, lowered, report);
-  XAAS_CHECK(check_profile(report));
+  XAAS_CHECK(check_profile(request, report));
   if (plan.device.on_cpu)
     report.kernels = reported_kernels(lowered.device.kernels, source.bundle(), plan.usage.kit);
   report.replaced = lowered.device.replaced;

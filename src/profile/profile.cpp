@@ -100,6 +100,11 @@ std::string message_of(llvm::Error error) {
   return llvm::toString(std::move(error));
 }
 
+std::string name_of(const std::vector<File>& files) {
+  const std::string first = files.front().path.string();
+  return files.size() == 1 ? first : first + " and " + std::to_string(files.size() - 1) + " other profiles";
+}
+
 // The sums of counts, by function and by its hash.
 class Sums {
 public:
@@ -182,7 +187,7 @@ Result<Profile> read_profile(const std::vector<fs::path>& paths) {
   XAAS_TRY(const std::vector<File> files, read_files(paths));
   // A line with the numbers, then the profile.
   XAAS_TRY(std::string answer, run_worker(
-                                   "reading profiles",
+                                   "reading " + name_of(files),
                                    [&]() -> Result<std::string> {
                                      Sums sums;
                                      for (const File& file : files)

@@ -1,0 +1,158 @@
+#!/bin/bash
+# Profile-guided deploys: programs with counters, a training run, deploys by its profile. What was counted for one CPU fits another
+# one, threads lose no counts, libraries have counters of their own, and results stay the same.
+source "$E2E/lib.sh"
+needs jq cmake ninja clang-22 clang++-22 llvm-profdata-22 llvm-objdump-22
+[ "$(uname -m)" = x86_64 ] || skip "needs an x86-64 machine"
+
+mkdir src
+cat >src/CMakeLists.txt <<'EOF'
+cmake_minimum_required(VERSION 3.20)
+project(counts C CXX)
+find_package(Threads REQUIRED)
+add_library(steps SHARED steps.c)
+add_library(more STATIC more.cpp unused.c)
+add_executable(counts main.cpp)
+target_link_libraries(counts steps more)
+add_executable(threads threads.c)
+target_link_libraries(threads Threads::Threads)
+install(TARGETS counts threads steps)
+EOF
+cat >src/steps.c <<'EOF'
+static int seldom(int a) { return a * 31 + 7; } /* of this file alone */
+int steps(const int *values, int count) {
+  int sum = 0;
+  for (int i = 0; i < count; ++i)
+    sum += values[i] % 97 == 0 ? seldom(values[i]) : values[i];
+  return sum;
+}
+EOF
+cat >src/more.cpp <<'EOF'
+#include <stdexcept>
+int more(int a) {
+  if (a < 0)
+    throw std::runtime_error("negative");
+  return a + 1;
+}
+EOF
+echo 'int unused(void) { return 1; }' >src/unused.c
+cat >src/main.cpp <<'EOF'
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <vector>
+extern "C" int steps(const int *values, int count);
+int more(int);
+struct Last {
+  ~Last() { std::puts("last"); }
+} last;
+int main(int argc, char **argv) {
+  std::vector<int> values(1000);
+  for (int i = 0; i < 1000; ++i)
+    values[i] = i * 7919;
+  int sum = 0;
+  for (int i = 0; i < (argc > 1 ? std::atoi(argv[1]) : 100); ++i)
+    sum += steps(values.data(), 1000);
+  try {
+    sum += more(-1);
+  } catch (const std::runtime_error &) {
+    sum += more(1);
+  }
+  std::printf("%d\n", sum);
+}
+EOF
+cat >src/threads.c <<'EOF'
+#include <pthread.h>
+#include <stdio.h>
+__attribute__((noinline)) int step(int a) { return a % 3 ? a + 1 : a; }
+static void *work(void *unused) {
+  int a = 0;
+  for (int i = 0; i < 200000; ++i)
+    a = step(a);
+  return a ? unused : 0;
+}
+int main(void) {
+  pthread_t threads[4];
+  for (int i = 0; i < 4; ++i)
+    pthread_create(&threads[i], 0, work, 0);
+  for (int i = 0; i < 4; ++i)
+    pthread_join(threads[i], 0);
+  puts("done");
+}
+EOF
+echo '{"name": "counts", "build": {"system": "cmake"}, "isa": [], "image": {"entrypoint": ["/usr/local/bin/counts"]}}' >src/xaas.json
+"$XAAS" build src -o oci:app:ir -q >/dev/null
+run() { "$1/lib64/ld-linux-x86-64.so.2" --library-path "$1/usr/lib/x86_64-linux-gnu:$1/usr/local/lib" "$1/usr/local/bin/$2" "${@:3}"; }
+deploy() { "$XAAS" deploy oci:app:ir -o "$@" -q; }
+
+deploy rootfs:plain >/dev/null
+deploy rootfs:train --profile-generate --cpu x86-64 --format json >train.json
+assert_json train.json '.counts and .profile == null'
+expect_equal "trained" "$(LLVM_PROFILE_FILE="$PWD/counts-%p-%h.profraw" run train counts 50)" "$(run plain counts 50)"
+expect_equal "files, of program and library" "$(find . -maxdepth 1 -name 'counts-*.profraw.*' | wc -l)" 2
+LLVM_PROFILE_FILE="$PWD/counts-threads.profraw" run train threads >/dev/null
+mkdir counts
+mv counts-*.profraw.* counts/
+llvm-profdata-22 merge counts/* -o llvms && llvm-profdata-22 show llvms >shown # LLVM's own tool reads them
+grep -q 'Instrumentation level: IR' shown || fail "$(cat shown)"
+"$XAAS" profile show counts --format json >show.json
+assert_json show.json '.ran >= 6 and ([.top[] | select(.name == "steps") | .most] | length == 1 and .[0] >= 49000)'
+assert_json show.json '[.top[].name] | any(. == "main")'
+"$XAAS" profile merge counts -o merged -q
+expect_equal "digest" "sha256:$(sha256sum <merged | cut -d' ' -f1)" "$(jq -r .digest show.json)"
+
+# Counted for x86-64, used for others, with and without LTO; once from the merged file.
+for options in "" "--lto" "--cpu haswell" "--cpu haswell --no-cache"; do
+  rm -rf fast
+  # shellcheck disable=SC2086 # several words
+  deploy rootfs:fast --profile counts $options --format json >fast.json
+  assert_json fast.json '.profile.matched == .profile.functions and .profile.functions >= 5 and (.counts | not)'
+  [[ $options = *haswell* ]] || expect_equal "with a profile $options" "$(run fast counts 50)" "$(run plain counts 50)"
+done
+deploy oci:out:one --profile counts --cpu haswell --format json >one.json
+deploy oci:out:two --profile merged --cpu haswell -j 1 --no-cache --format json >two.json
+expect_equal "digest by merged and by single profiles" "$(jq -r .digest one.json)" "$(jq -r .digest two.json)"
+deploy oci:out:none --cpu haswell --format json >none.json
+[ "$(jq -r .digest none.json)" != "$(jq -r .digest one.json)" ] || fail "the profile changes nothing"
+"$XAAS" inspect oci:out:one --format json >inspect.json
+assert_json inspect.json '.kind == "deployed"'
+
+# Four threads, one counter: none of its 800,000 counts is lost, but for those that follow from others.
+LLVM_PROFILE_FILE="$PWD/threads.profraw.%m" run train threads >/dev/null
+"$XAAS" profile show threads.profraw.* --format json >show.json
+assert_json show.json '.top[] | select(.name == "work" or (.name | endswith(";work")) or .name == "step") | .most >= 799990 and .most <= 800010'
+
+# `xaas run` makes the directory, and each run a file.
+if command -v bwrap >/dev/null && bwrap --dev-bind / / true 2>/dev/null; then
+  deploy oci:app:train --profile-generate >/dev/null
+  for _ in 1 2; do "$XAAS" run -q --runtime bwrap --profile made oci:app:train -- 10 >/dev/null; done
+  expect_equal "files of two runs" "$(find made -type f | wc -l)" 4
+  deploy oci:app:fast --profile made --format json >fast.json
+  assert_json fast.json '.profile.matched == .profile.functions'
+fi
+
+# AArch64: the same IR for all its CPUs; counters run under emulation.
+if command -v qemu-aarch64 >/dev/null && [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] && [ -e /usr/lib/gcc-cross/aarch64-linux-gnu ]; then
+  "$XAAS" build src --arch aarch64 -o oci:arm:ir -q >/dev/null
+  "$XAAS" deploy oci:arm:ir -o rootfs:arm --cpu cortex-a72 --profile-generate -q >/dev/null
+  LLVM_PROFILE_FILE=$PWD/arm.profraw.%m qemu-aarch64 -L arm -E LD_LIBRARY_PATH=/usr/local/lib arm/usr/local/bin/counts 20 >/dev/null
+  "$XAAS" profile merge arm.profraw.* -o arm.merged -q >/dev/null
+  "$XAAS" deploy oci:arm:ir -o oci:arm:fast --cpu neoverse-v1 --profile arm.merged -q --format json >fast.json
+  assert_json fast.json '.profile.matched >= 4'
+fi
+
+# What is no profile, or one of something else.
+mkdir other empty
+echo 'int main(void) { return 0; }' >other/main.c
+printf 'other: main.c\n\t$(CC) -o $@ main.c\ninstall: other\n\tinstall -D other $(DESTDIR)$(PREFIX)/bin/other\n' >other/Makefile
+echo '{"name": "other", "build": {"system": "make"}, "isa": [], "image": {"entrypoint": ["/usr/local/bin/other"]}}' >other/xaas.json
+"$XAAS" build other -o oci:foreign:ir -q >/dev/null
+"$XAAS" deploy oci:foreign:ir -o rootfs:foreign-tree --profile-generate -q >/dev/null
+LLVM_PROFILE_FILE=$PWD/foreign.profraw.%m run foreign-tree other
+expect_error 3 'the profile has counts of' deploy oci:out:no --profile foreign.profraw.*
+expect_error 4 'no profile is in this directory' deploy oci:out:no --profile empty
+expect_error 7 'src/main.cpp' deploy oci:out:no --profile src/main.cpp
+expect_exit 2 deploy oci:out:no --profile counts --profile-generate
+expect_exit 2 "$XAAS" profile merge counts
+LLVM_PROFILE_FILE=/nowhere/at/all run train counts 1 >out 2>err || fail "a program fails where its profile cannot be written"
+grep -q '^xaas: the profile cannot be written: /nowhere/at/all' err || fail "no word about the profile: $(cat err)"
