@@ -128,22 +128,22 @@ if command -v bwrap >/dev/null && bwrap --dev-bind / / true 2>/dev/null; then
   for _ in 1 2; do "$XAAS" run -q --runtime bwrap --profile made oci:app:train -- 10 >/dev/null; done
   expect_equal "files of two runs" "$(find made -type f | wc -l)" 4
   deploy oci:app:fast --profile made --format json >fast.json
-  assert_json fast.json '.profile.matched == .profile.functions'
+  assert_json fast.json '.profile.matched >= 5' # of one of the programs
 fi
 
 # AArch64: the same IR for all its CPUs; counters run under emulation.
 if command -v qemu-aarch64 >/dev/null && [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] && [ -e /usr/lib/gcc-cross/aarch64-linux-gnu ]; then
-  "$XAAS" build src --arch aarch64 -o oci:arm:ir -q >/dev/null
-  "$XAAS" deploy oci:arm:ir -o rootfs:arm --cpu cortex-a72 --profile-generate -q >/dev/null
+  "$XAAS" build src --arch aarch64 -o oci:arm-images:ir -q >/dev/null
+  "$XAAS" deploy oci:arm-images:ir -o rootfs:arm --cpu cortex-a72 --profile-generate -q >/dev/null
   LLVM_PROFILE_FILE=$PWD/arm.profraw.%m qemu-aarch64 -L arm -E LD_LIBRARY_PATH=/usr/local/lib arm/usr/local/bin/counts 20 >/dev/null
   "$XAAS" profile merge arm.profraw.* -o arm.merged -q >/dev/null
-  "$XAAS" deploy oci:arm:ir -o oci:arm:fast --cpu neoverse-v1 --profile arm.merged -q --format json >fast.json
+  "$XAAS" deploy oci:arm-images:ir -o oci:arm-images:fast --cpu neoverse-v1 --profile arm.merged -q --format json >fast.json
   assert_json fast.json '.profile.matched >= 4'
 fi
 
 # What is no profile, or one of something else.
 mkdir other empty
-echo 'int main(void) { return 0; }' >other/main.c
+echo 'int one(int a) { return a % 3 ? a : 1; } int two(int a) { return a > 7 ? one(a) : 2; } int main(int count, char **arguments) { return arguments[0] ? two(count) - 2 : 1; }' >other/main.c
 printf 'other: main.c\n\t$(CC) -o $@ main.c\ninstall: other\n\tinstall -D other $(DESTDIR)$(PREFIX)/bin/other\n' >other/Makefile
 echo '{"name": "other", "build": {"system": "make"}, "isa": [], "image": {"entrypoint": ["/usr/local/bin/other"]}}' >other/xaas.json
 "$XAAS" build other -o oci:foreign:ir -q >/dev/null
@@ -154,5 +154,5 @@ expect_error 4 'no profile is in this directory' deploy oci:out:no --profile emp
 expect_error 7 'src/main.cpp' deploy oci:out:no --profile src/main.cpp
 expect_exit 2 deploy oci:out:no --profile counts --profile-generate
 expect_exit 2 "$XAAS" profile merge counts
-LLVM_PROFILE_FILE=/nowhere/at/all run train counts 1 >out 2>err || fail "a program fails where its profile cannot be written"
+LLVM_PROFILE_FILE=/nowhere/at/all run train counts 1 >stdout 2>err || fail "a program fails where its profile cannot be written"
 grep -q '^xaas: the profile cannot be written: /nowhere/at/all' err || fail "no word about the profile: $(cat err)"
