@@ -3,6 +3,7 @@
 #include <xaas/base/text.h>
 #include <xaas/loader/loading.h>
 #include <xaas/run/preferred.h>
+#include <xaas/runtimes/knowledge.h>
 
 #include <algorithm>
 #include <set>
@@ -71,7 +72,18 @@ private:
   std::optional<Loader> loader_;
 };
 
+// The best implementation of an interface that the system has.
+HostChoice interface_choice(const std::string& what, const runtimes::Interface& interface,
+                            SystemLibraries& libraries) {
+  for (const std::string& implementation : interface.implementations)
+    if (const std::string path = libraries.find(implementation); !path.empty())
+      return {what, true, path, "the best implementation here"};
+  return of_image(what, "the system has no " + join(interface.implementations, ", "));
+}
+
 HostChoice library_choice(const PreferredOfHost& wanted, SystemLibraries& libraries) {
+  if (const runtimes::Interface* interface = runtimes::Knowledge::get().interface(wanted.what))
+    return interface_choice(wanted.what, *interface, libraries);
   std::vector<std::string> found, absent;
   for (const std::string& soname : wanted.sonames) {
     const std::string path = libraries.find(soname);
@@ -89,6 +101,8 @@ HostChoice library_choice(const PreferredOfHost& wanted, SystemLibraries& librar
 HostChoice named_choice(const spec::HostPreference& preference, SystemLibraries& libraries) {
   if (!preference.sonames.empty())
     return library_choice({preference.what, {}, preference.sonames}, libraries);
+  if (const runtimes::Interface* interface = runtimes::Knowledge::get().interface(preference.what))
+    return interface_choice(preference.what, *interface, libraries);
   const std::vector<std::string> found = libraries.named(preference.what);
   if (found.empty())
     return of_image(preference.what, "the system has no known library of that name");

@@ -5,6 +5,7 @@
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/run/preferred.h>
+#include <xaas/runtimes/knowledge.h>
 #include <xaas/system/system.h>
 #include <xaas/target/cpu.h>
 
@@ -123,7 +124,32 @@ private:
 
   // The library that was taken, for messages.
   Result<std::string> take(const Replaced& replaced) {
-    const std::string& first = replaced.libraries.front().names.front();
+    if (const runtimes::Interface* interface = runtimes::Knowledge::get().interface(replaced.what))
+      return take_implementation(replaced, *interface);
+    return take_from(replaced, replaced.libraries.front().names.front());
+  }
+
+  // The best implementation that fits, in place of all libraries of the image with this interface.
+  Result<std::string> take_implementation(const Replaced& replaced, const runtimes::Interface& interface) {
+    std::string refused;
+    for (const std::string& implementation : interface.implementations) {
+      Replaced by = replaced;
+      for (Replaced::Library& each : by.libraries)
+        each.of_host = {implementation};
+      Result<std::string> taken = take_from(by, implementation);
+      if (taken || taken.error().kind != ErrorKind::unsatisfied)
+        return taken;
+      if (refused.empty() && !libraries_.found_nothing())
+        refused = implementation + ": " + taken.error().message;
+    }
+    return make_error(ErrorKind::unsatisfied,
+                      refused.empty() ? "this machine has no " + join(interface.implementations, ", ")
+                                      : refused,
+                      "`--host none` uses the libraries that the image brings");
+  }
+
+  // `first` is the name of the file on the host by which the directory is known.
+  Result<std::string> take_from(const Replaced& replaced, const std::string& first) {
     std::vector<std::string> directories = question_.library_path;
     for (const system::Named& library : machine().libraries) // also of modules and in vendors' directories
       if (fs::path(library.path).filename().string().starts_with(first))

@@ -418,7 +418,9 @@ Result<std::string> HostLibraries::take(const Replaced& replaced,
     if (loader::is_of_c_library(name))
       return make_error(ErrorKind::unsatisfied,
                         name + " belongs to the C library, which is always the image's");
-  XAAS_TRY(const std::string directory, directory_of(replaced, directories));
+  const Result<std::string> found = directory_of(replaced, directories);
+  found_nothing_ = !found;
+  XAAS_TRY(const std::string directory, found);
   // The library's own directory first: the following ones may have another library of the same name.
   std::vector<std::string> path = {directory};
   path.insert(path.end(), library_path_.begin(), library_path_.end());

@@ -51,6 +51,9 @@ public:
   // directory. unsatisfied, with the reason, if there is none or it does not fit; then nothing has changed.
   Result<std::string> take(const Replaced& replaced, const std::vector<std::string>& directories);
 
+  // Whether the last take() failed because no directory has the libraries.
+  bool found_nothing() const { return found_nothing_; }
+
   // Everything that was taken.
   std::vector<Bind> binds() const;
 
@@ -79,6 +82,7 @@ private:
   std::vector<const Library*> loading_; // the program and its closure
   std::vector<std::unique_ptr<Loader>> hosts_;
   Taking taking_;
+  bool found_nothing_ = false;
 };
 
 } // namespace xaas::run

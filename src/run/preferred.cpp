@@ -37,6 +37,8 @@ image::PreferredOfHost mpi_among(const std::set<std::string>& files) {
 bool belongs_to(const std::string& what, const std::string& file) {
   if (what == "mpi")
     return !mpi_among({file}).sonames.empty();
+  if (const runtimes::Interface* interface = runtimes::Knowledge::get().interface(what))
+    return std::count(interface->libraries.begin(), interface->libraries.end(), file) > 0;
   for (const runtimes::LibraryGroup& group : runtimes::Knowledge::get().groups)
     if (group.name == what)
       return matches_any(group.files, file);

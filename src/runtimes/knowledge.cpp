@@ -30,6 +30,8 @@ void read_mpi(const Json& json, Knowledge& knowledge) {
     knowledge.mpi.push_back({item["abi"], item["libraries"].get<std::vector<Texts>>()});
   for (const Json& item : json["libraries"])
     knowledge.groups.push_back({item["name"], texts(item, "files")});
+  for (const Json& item : json["interfaces"])
+    knowledge.interfaces.push_back({item["name"], texts(item, "libraries"), texts(item, "implementations")});
   for (const Json& item : json["parts"])
     knowledge.parts.push_back(
         {item["library"], texts(item, "directories"), texts(item, "files"), texts(item, "beside")});
@@ -62,6 +64,12 @@ Knowledge read_knowledge() {
 const Knowledge& Knowledge::get() {
   static const Knowledge knowledge = read_knowledge();
   return knowledge;
+}
+
+const Interface* Knowledge::interface(const std::string& name) const {
+  const auto found = std::find_if(interfaces.begin(), interfaces.end(),
+                                  [&](const Interface& each) { return each.name == name; });
+  return found == interfaces.end() ? nullptr : &*found;
 }
 
 const Runtime* Knowledge::runtime(const std::string& name) const {

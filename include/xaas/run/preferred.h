@@ -10,8 +10,8 @@
 
 namespace xaas::run {
 
-// True if a library file belongs to `what`. "fftw3" is libfftw3.so.3 and its variants for threads; an unknown
-// NAME is libNAME.so and libNAME.so.*; "mpi" is any MPI library.
+// True if a library file belongs to `what`. "fftw3" is libfftw3.so.3 and its variants for threads; "blas" is
+// any library with that interface; an unknown NAME is libNAME.so and libNAME.so.*; "mpi" is any MPI library.
 bool belongs_to(const std::string& what, const std::string& file);
 
 // For each preference, in order, the matching libraries among `files` (names without directories). No

@@ -43,6 +43,12 @@ struct LibraryGroup {
   std::vector<std::string> files; // patterns
 };
 
+struct Interface {
+  std::string name;
+  std::vector<std::string> libraries;       // sonames by which programs load it
+  std::vector<std::string> implementations; // sonames on hosts, the best first
+};
+
 struct Parts {
   std::string library; // a pattern
   std::vector<std::string> directories, files, beside;
@@ -68,11 +74,13 @@ struct Knowledge {
   std::vector<Launcher> launchers;
   std::vector<MpiFamily> mpi;
   std::vector<LibraryGroup> groups;
+  std::vector<Interface> interfaces;
   std::vector<Parts> parts;
   std::vector<GpuKind> gpus;
 
   static const Knowledge& get();
   const Runtime* runtime(const std::string& name) const;
+  const Interface* interface(const std::string& name) const;
 };
 
 } // namespace xaas::runtimes

@@ -1,4 +1,5 @@
 // Which libraries of the host fit an image, with small ELF files.
+#include "choose_host.h"
 #include "host_libraries.h"
 
 #include <xaas/base/text.h>
@@ -217,7 +218,41 @@ TEST_F(HostLibrariesTest, AnMpiOfItsOwn) {
   EXPECT_THAT(take("one"), ElementsAre(HasSubstr("the host's needs its MPI")));
 }
 
+// What the image calls libblas.so.3 may be another library of the host, whatever that calls itself.
+TEST_F(HostLibrariesTest, AnImplementationOfAnInterface) {
+  library(in_image("libblas.so.3"), "int one(void) { return 1; } int more;", "-Wl,-soname,libblas.so.3");
+  program("int one(void); void _start(void) { one(); }", in_image("libblas.so.3"));
+  library("host/libblis.so.4", "int one(void) { return 4; }", "-Wl,-soname,libblis.so.4");
+  library("host/libopenblas.so.0", "int other(void) { return 1; }", "-Wl,-soname,libopenblas.so.0");
+  const HostQuestion question{.preferred = {{"blas", {}, {"libblas.so.3"}}}, .library_path = {host}};
+  const auto choose = [&] {
+    image.emplace(tree, "x86_64", std::vector<std::string>(), false);
+    auto answer = choose_host(question, *image, *image->read("/usr/bin/program"));
+    EXPECT_TRUE(answer) << answer.error().message;
+    return answer ? *std::move(answer) : HostAnswer();
+  };
+  // The best one lacks a function that the program uses.
+  HostAnswer answer = choose();
+  ASSERT_EQ(answer.choices.size(), 1u);
+  EXPECT_TRUE(answer.choices[0].host);
+  EXPECT_EQ(answer.choices[0].found, (host / "libblis.so.4").string());
+  ASSERT_EQ(answer.binds.size(), 1u);
+  EXPECT_EQ(answer.binds[0].source, host / "libblis.so.4");
+  EXPECT_EQ(answer.binds[0].destination, std::string(host_libraries) + "/libblas.so.3");
+  library("host/libopenblas.so.0", "int one(void) { return 2; }", "-Wl,-soname,libopenblas.so.0");
+  EXPECT_EQ(choose().choices[0].found, (host / "libopenblas.so.0").string());
+  for (const char* name : {"libopenblas.so.0", "libblis.so.4"})
+    ASSERT_TRUE(fs::remove(host / name));
+  library("host/libblas.so.3", "int one(void) { return 2; }",
+          "-Wl,-soname,libblas.so.3"); // a reference, perhaps
+  if (answer = choose(); answer.choices[0].host)
+    EXPECT_THAT(answer.choices[0].found, Not(HasSubstr(host.string()))); // of this machine
+}
+
 TEST(Preferred, NamesOfFiles) {
+  EXPECT_TRUE(belongs_to("blas", "libblas.so.3"));
+  EXPECT_TRUE(belongs_to("blas", "libopenblas.so.0"));
+  EXPECT_FALSE(belongs_to("blas", "liblapack.so.3"));
   EXPECT_TRUE(belongs_to("blas", "libblas.so.3"));
   EXPECT_FALSE(belongs_to("blas", "libblas64.so.3"));
   EXPECT_TRUE(belongs_to("fftw3", "libfftw3_threads.so.3"));
