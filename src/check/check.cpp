@@ -14,6 +14,7 @@
 #include <xaas/image/kernels.h>
 #include <xaas/image/targets.h>
 #include <xaas/oci/operation.h>
+#include <xaas/runtimes/knowledge.h>
 #include <xaas/target/feature_bits.h>
 
 #include <llvm/BinaryFormat/ELF.h>
@@ -187,6 +188,8 @@ public:
              loader_settings(tree, recorded_.cpu.arch, variable("LD_LIBRARY_PATH"), hwcaps()));
     XAAS_TRY(const std::vector<Problem> missing, check_closure(tree, libraries, settings, read));
     report_.problems.insert(report_.problems.end(), missing.begin(), missing.end());
+    if (system_)
+      XAAS_CHECK(warn_of_references(libraries));
     std::sort(report_.files.begin(), report_.files.end(),
               [](const CheckedFile& a, const CheckedFile& b) { return a.path < b.path; });
     return std::move(report_);
@@ -208,6 +211,37 @@ private:
     XAAS_TRY(Examined examined, examine(path, elf, on_));
     check_file(path, examined);
     return std::optional(loader::Library{path, std::move(examined.dynamic)});
+  }
+
+  // A library of the image that may be a reference implementation, where the system has a better one.
+  Result<void> warn_of_references(const std::map<std::string, loader::Library>& libraries) {
+    XAAS_TRY(const std::vector<image::PreferredOfHost> preferred, image::preferred_of_host(image_));
+    for (const runtimes::Interface& interface : runtimes::Knowledge::get().interfaces) {
+      const auto is_one = [](const std::vector<std::string>& names, const std::string& name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+      };
+      const auto wanted = std::any_of(preferred.begin(), preferred.end(),
+                                      [&](const auto& each) { return each.what == interface.name; });
+      const std::string better = better_of(interface);
+      for (const auto& [path, library] : libraries)
+        if (const std::string name = fs::path(path).filename(); !wanted && !better.empty() &&
+                                                                is_one(interface.libraries, name) &&
+                                                                !is_one(interface.implementations, name))
+          report_.warnings.push_back({"host-library", path, 0,
+                                      "may be the reference " + interface.name + ", and the system has " +
+                                          better + ", which `xaas run --host " + interface.name +
+                                          "` takes instead"});
+    }
+    return {};
+  }
+
+  // The best implementation that the system has; empty: none.
+  std::string better_of(const runtimes::Interface& interface) const {
+    for (const std::string& implementation : interface.implementations)
+      for (const system::Named& library : system_->libraries)
+        if (fs::path(library.path).filename().string().starts_with(implementation))
+          return library.path;
+    return {};
   }
 
   // The features that the guard of deployed programs checks before they start.
