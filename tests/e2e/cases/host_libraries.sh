@@ -137,3 +137,31 @@ expect_equal "two ranks, by name" "$("${with[@]}" "$mpirun" -n 2 "${run[@]}" --h
 expect_equal "two ranks, this machine's own" "$("$mpirun" -n 2 "${run[@]}")" "$version, 2"
 "${run[@]}" --print --format json >plan.json
 assert_json plan.json '.mpi == {abi: "mpich-12", from: "host"} and (.host | length == 1 and .[0].what == "mpi")'
+
+# An interface: what the application calls libblas.so.3 is the machine's best implementation, under any name. `check` knows that
+# there is one.
+mkdir -p reference fast math
+for name in reference:libblas.so.3 fast:libopenblas.so.0; do
+  echo "const char *blas_name(void) { return \"${name%:*}\"; }" >${name%:*}/blas.c
+  clang-22 -shared -fPIC -O1 -Wl,-soname,"${name#*:}" ${name%:*}/blas.c -o "${name%:*}/${name#*:}"
+done
+ln -s libblas.so.3 reference/libblas.so
+printf '#include <stdio.h>\nconst char *blas_name(void);\nint main(void) { return puts(blas_name()) < 0; }\n' >math/math.c
+printf 'math: math.c\n\t$(CC) -O1 -o $@ $^ -L%s -lblas\ninstall: math\n\tinstall -D math $(DESTDIR)$(PREFIX)/bin/math\n' "$PWD/reference" >math/Makefile
+for host in '' '"host": ["blas"], '; do
+  echo "{\"name\": \"math\", \"build\": {\"system\": \"make\"}, \"isa\": [], $host\"image\": {\"entrypoint\": [\"/usr/local/bin/math\"]}}" >math/xaas.json
+  "$XAAS" build math -o "oci:interface:ir${host:+-host}" -q >/dev/null
+  "$XAAS" deploy "oci:interface:ir${host:+-host}" -o "oci:interface:here${host:+-host}" -q >/dev/null
+done
+with=(env LD_LIBRARY_PATH="$PWD/fast")
+run=("$XAAS" run -q --runtime bwrap)
+expect_equal "preferred interface" "$("${with[@]}" "${run[@]}" oci:interface:here-host)" fast
+expect_equal "asked interface" "$("${with[@]}" "${run[@]}" --host blas oci:interface:here)" fast
+expect_equal "nothing asked" "$("${with[@]}" "${run[@]}" oci:interface:here)" reference
+jq '.libraries = [{"name": "openblas", "version": null, "path": "/opt/fast/lib/libopenblas.so.0"}]' here.json >fast.json
+"$XAAS" deploy oci:interface:ir-host --dry-run --system fast.json --format json >fast.deploy -q
+assert_json fast.deploy '.host[0] == {what: "blas", from: "host", found: "/opt/fast/lib/libopenblas.so.0", reason: "the best implementation here"}'
+"$XAAS" check oci:interface:here --system fast.json --format json >fast.check -q
+assert_json fast.check '[.warnings[] | select(.kind == "host-library") | .message] | length == 1 and (.[0] | test("xaas run --host blas"))'
+"$XAAS" check oci:interface:here-host --system fast.json --format json >fast.check -q
+assert_json fast.check '.warnings == []'
