@@ -106,11 +106,12 @@ const std::vector<CommandEntry>& commands() {
        "xaas merge docker://registry.example.org/solver:{v2,v3,v4} -o "
        "docker://registry.example.org/solver:ir",
        make_merge_command},
-      {"profile", "Merge or show profiles of training runs",
+      {"profile", "Merge, show or attach profiles of training runs",
        "xaas deploy oci:./solver:ir --profile-generate -o oci:./solver:train\n"
        "xaas run --profile ./counts oci:./solver:train -- typical.input\n"
        "xaas profile show ./counts\n"
        "xaas profile merge ./counts -o solver.profile\n"
+       "xaas profile attach solver.profile --image docker://registry.example.org/solver:ir\n"
        "xaas deploy oci:./solver:ir --profile solver.profile -o oci:./solver:fast",
        make_profile_command},
       {"cache", "Show or prune the cache of builds and deploys",

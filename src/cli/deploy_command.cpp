@@ -99,7 +99,7 @@ public:
                      "leaves a profile in DIR");
     app.add_option("--profile", profile_,
                    "Optimize the programs by the profiles in this file or directory, of training runs of the "
-                   "same IR image on any CPU")
+                   "same IR image on any CPU; `auto`: by those that are attached to the image")
         ->excludes(counts)
         ->type_name("PATH");
     app.add_flag("--explain", explain_,
@@ -201,7 +201,8 @@ private:
     }
     request.lto = lto_;
     request.count = count_;
-    if (!profile_.empty()) {
+    request.attached_profile = profile_ == "auto";
+    if (!profile_.empty() && !request.attached_profile) {
       XAAS_TRY(request.profile, profile::read_profile({profile_}));
     }
     request.stand_ins = force_;

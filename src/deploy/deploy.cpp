@@ -443,12 +443,19 @@ Result<image::ApplicationImage> open_source(const Request& request, const std::s
 
 } // namespace
 
-Result<Report> deploy(const Request& request, Progress& progress) {
+Result<Report> deploy(const Request& wanted, Progress& progress) {
   const Clock::time_point start = Clock::now();
+  Request request = wanted;
   const std::string what = "deploying " + request.image.text;
   trace::Span deploying("phase", "choose");
   Report report;
   XAAS_TRY(const image::ApplicationImage source, open_source(request, what, report));
+  if (request.attached_profile) {
+    XAAS_TRY(request.profile,
+             profile::attached_profile(request.image, target::oci_architecture(request.system.arch),
+                                       request.access)
+                 .in(what));
+  }
   report.image = request.output ? request.output->text : "";
   report.target = system::target_cpu(request.system);
   const std::vector<spec::Configuration> available = image::all_configurations(source.bundle());

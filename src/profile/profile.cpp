@@ -12,6 +12,8 @@
 //
 // Rejected: LLVM's order by file names, which hosts and processes decide; trusting indexed profiles because
 // we wrote them, because a file says nothing about that.
+#include "merge.h"
+
 #include <xaas/base/directory.h>
 #include <xaas/base/json.h>
 #include <xaas/base/worker.h>
@@ -35,12 +37,6 @@ namespace {
 constexpr uint64_t largest_file = uint64_t(1) << 30, largest_sum = uint64_t(8) << 30;
 constexpr size_t most_files = 100'000;
 constexpr double longest = 600; // CPU seconds of a worker
-
-struct File {
-  fs::path path;
-  std::string content;
-  Digest digest;
-};
 
 Error damaged(const fs::path& file, const std::string& why) {
   return make_error(ErrorKind::integrity, file.string() + ": " + why);
@@ -90,9 +86,6 @@ Result<std::vector<File>> read_files(const std::vector<fs::path>& paths) {
                         "merge them in parts: `xaas profile merge`");
     files.push_back(std::move(file));
   }
-  std::sort(files.begin(), files.end(), [](const File& a, const File& b) {
-    return std::pair(a.digest, a.path) < std::pair(b.digest, b.path);
-  });
   return files;
 }
 
@@ -183,8 +176,10 @@ WorkerLimits limits() {
 
 } // namespace
 
-Result<Profile> read_profile(const std::vector<fs::path>& paths) {
-  XAAS_TRY(const std::vector<File> files, read_files(paths));
+Result<Profile> merge(std::vector<File> files) {
+  std::sort(files.begin(), files.end(), [](const File& a, const File& b) {
+    return std::pair(a.digest, a.path) < std::pair(b.digest, b.path);
+  });
   // A line with the numbers, then the profile.
   XAAS_TRY(std::string answer, run_worker(
                                    "reading " + name_of(files),
@@ -213,6 +208,11 @@ Result<Profile> read_profile(const std::vector<fs::path>& paths) {
   profile.bytes = std::make_shared<const std::string>(answer.substr(std::min(end + 1, answer.size())));
   profile.digest = digest_of(*profile.bytes);
   return profile;
+}
+
+Result<Profile> read_profile(const std::vector<fs::path>& paths) {
+  XAAS_TRY(std::vector<File> files, read_files(paths));
+  return merge(std::move(files));
 }
 
 Result<std::vector<FunctionCounts>> functions_of(const Profile& profile) {

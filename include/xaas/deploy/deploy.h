@@ -73,9 +73,10 @@ struct Request {
   // of these.
   bool count = false;
   std::optional<profile::Profile> profile;
-  bool lto = false;     // optimize each program and library as a whole (ThinLTO)
-  bool dry_run = false; // only select
-  bool details = false; // also report every CPU feature that `system` lacks
+  bool attached_profile = false; // that which is attached to the IR image
+  bool lto = false;              // optimize each program and library as a whole (ThinLTO)
+  bool dry_run = false;          // only select
+  bool details = false;          // also report every CPU feature that `system` lacks
   // With dry_run: also find out which form each kernel on the CPU has. This reads the kernels' modules.
   bool explain_kernels = false;
   unsigned jobs = 1;

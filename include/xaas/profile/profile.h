@@ -7,6 +7,7 @@
 #include <xaas/base/digest.h>
 #include <xaas/base/file.h>
 #include <xaas/base/result.h>
+#include <xaas/registry/images.h>
 #include <xaas/target/cpu.h>
 
 #include <cstdint>
@@ -32,6 +33,16 @@ struct Profile {
 // the file, for one that is no profile, is damaged, or was made by another LLVM or by another kind of
 // instrumentation than that of deploying.
 Result<Profile> read_profile(const std::vector<fs::path>& paths);
+
+// The type of a profile that is attached to an IR image, as an artifact that refers to it.
+inline constexpr const char* media_type = "application/vnd.xaas.profile.v1";
+// Attaches a profile to the image for this architecture, in a registry or a layout. Returns the digest of the
+// artifact's manifest.
+Result<Digest> attach(const oci::Reference& image, const std::string& architecture, const Profile& profile,
+                      const registry::Access& access);
+// The profiles that are attached to it, merged. not_found if there is none.
+Result<Profile> attached_profile(const oci::Reference& image, const std::string& architecture,
+                                 const registry::Access& access);
 
 // One function of a profile.
 struct FunctionCounts {

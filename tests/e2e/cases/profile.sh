@@ -141,6 +141,15 @@ if command -v qemu-aarch64 >/dev/null && [ -e /usr/aarch64-linux-gnu/lib/libc.so
   assert_json fast.json '.profile.matched >= 4'
 fi
 
+# Beside the image.
+expect_error 4 'no profile is attached' deploy oci:out:auto --profile auto --cpu haswell
+"$XAAS" profile attach counts --image oci:app:ir -q --format json >attach.json
+assert_json attach.json '.attached | startswith("sha256:")'
+deploy oci:out:auto --profile auto --cpu haswell --format json >auto.json
+expect_equal "digest by an attached profile" "$(jq -r .digest auto.json)" "$(jq -r .digest one.json)"
+expect_exit 2 "$XAAS" profile attach counts
+expect_exit 2 "$XAAS" profile show counts --image oci:app:ir
+
 # What is no profile, or one of something else.
 mkdir other empty
 echo 'int one(int a) { return a % 3 ? a : 1; } int two(int a) { return a > 7 ? one(a) : 2; } int main(int count, char **arguments) { return arguments[0] ? two(count) - 2 : 1; }' >other/main.c
