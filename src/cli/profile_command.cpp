@@ -15,9 +15,11 @@ namespace {
 class ProfileCommand : public Command {
 public:
   void options(CLI::App& app) override {
-    app.add_option("ACTION", action_, "merge: make one profile of several; show: print what is in them")
+    app.add_option("ACTION", action_,
+                   "merge: make one profile of several; show: print what is in them; attach: attach them to "
+                   "the IR image that they are of, in its registry or layout")
         ->required()
-        ->check(CLI::IsMember({"merge", "show"}));
+        ->check(CLI::IsMember({"merge", "show", "attach"}));
     app.add_option("PATH", paths_, "Profiles: files, and directories of files")->required();
     app.add_option("-o,--output", output_, "merge: the file to write")->type_name("FILE");
     app.add_option("--image", image_, "attach: the IR image, docker://HOST/NAME[:TAG] or oci:DIR[:TAG]")

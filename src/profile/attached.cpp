@@ -28,15 +28,14 @@ Result<Profile> attached_profile(const oci::Reference& image, const std::string&
   XAAS_TRY(const std::vector<oci::Referrer> found,
            registry::referrers(place, opened->digest(), media_type, source.place.access));
   if (found.empty())
-    return make_error(ErrorKind::not_found, image.text + ": no profile is attached to this image",
+    return make_error(ErrorKind::not_found, "no profile is attached to this image",
                       "`xaas profile attach` attaches one");
   if (found.size() > most)
-    return make_error(ErrorKind::failed,
-                      image.text + ": more than " + std::to_string(most) + " profiles are attached",
+    return make_error(ErrorKind::failed, "more than " + std::to_string(most) + " profiles are attached",
                       "merge them: `xaas profile merge`");
   std::vector<File> files;
   for (const oci::Referrer& each : found) {
-    const std::string name = image.text + ": profile " + each.descriptor.digest.to_string();
+    const std::string name = "attached profile " + each.descriptor.digest.to_string();
     XAAS_TRY(const std::string manifest, source.source->read(each.descriptor, oci::manifest_limit).in(name));
     XAAS_TRY(const std::vector<oci::Descriptor> layers, oci::layers_of(manifest, name));
     if (layers.size() != 1)
