@@ -65,6 +65,7 @@ Result<Json> describe_deployed(const oci::Image& image) {
       {"kernel_forms", kernels ? Json(kernels->forms) : Json()},
       {"kernels", kernels ? kernels_json(kernels->kernels) : Json()},
       {"checked_kernels", annotations.contains(image::annotation::checked_kernels)},
+      {"profile", annotation_or_null(image, image::annotation::profile)},
       {"made_from", annotation_or_null(image, "dev.xaas.made-from")},
       {"requires",
        {{"glibc", annotation_or_null(image, "dev.xaas.glibc")},

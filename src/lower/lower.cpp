@@ -27,6 +27,7 @@
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
@@ -146,18 +147,31 @@ clang::CodeGenOptions half_of_pipeline(const clang::CodeGenOptions& codegen, Add
 struct ProfileMatch {
   uint64_t functions = 0, matched = 0;
 };
-struct CountMatches : llvm::PassInfoMixin<CountMatches> {
+// A function that never ran in training may be the one that matters in another run: another mode of the
+// program, another library that loads it. It becomes as without a profile, because LLVM would optimize it for
+// size.
+void forget_profile(llvm::Function& function) {
+  function.removeFnAttr(llvm::Attribute::Cold);
+  function.setMetadata(llvm::LLVMContext::MD_prof, nullptr);
+  for (llvm::Instruction& instruction : llvm::instructions(function))
+    instruction.setMetadata(llvm::LLVMContext::MD_prof, nullptr);
+}
+
+struct JudgeProfile : llvm::PassInfoMixin<JudgeProfile> {
   std::shared_ptr<ProfileMatch> match;
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    for (const llvm::Function& function : module)
+    for (llvm::Function& function : module)
       if (!function.isDeclaration() && !function.hasAvailableExternallyLinkage() &&
           !function.hasFnAttribute(llvm::Attribute::NoProfile) &&
           !function.hasFnAttribute(llvm::Attribute::SkipProfile) &&
           !function.hasFnAttribute(llvm::Attribute::Naked)) {
         ++match->functions;
-        match->matched += function.getEntryCount().has_value();
+        const std::optional<llvm::Function::ProfileCount> calls = function.getEntryCount();
+        match->matched += calls.has_value();
+        if (calls && calls->getCount() == 0)
+          forget_profile(function);
       }
-    return llvm::PreservedAnalyses::all();
+    return llvm::PreservedAnalyses::none();
   }
   static bool isRequired() { return true; }
 };
@@ -179,7 +193,7 @@ void add_profiling(llvm::PassBuilder& builder, const Profiling& profiling,
         auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
         files->addFile("counts", 0, llvm::MemoryBuffer::getMemBuffer(*profiling.counts, "", false));
         passes.addPass(llvm::PGOInstrumentationUse("counts", "", false, files));
-        passes.addPass(CountMatches{{}, match});
+        passes.addPass(JudgeProfile{{}, match});
       });
 }
 
@@ -400,6 +414,9 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
       return make_error(linked.error().kind, describe(job) + ": " + linked.error().message +
                                                  (errors.empty() ? "" : ": " + errors));
 
+  // Neither are blocks that never ran optimized for size.
+  XAAS_TRY(const ScopedOption without_size,
+           ScopedOption::create("pgso", "false", job.profiling.kind == Profiling::Kind::use));
   const NoFiles no_files;
   BoundedOutput object{limit};
   const auto run = [&](clang::CodeGenOptions& codegen, clang::BackendAction action) {

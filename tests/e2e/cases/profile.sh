@@ -115,7 +115,24 @@ expect_equal "digest by merged and by single profiles" "$(jq -r .digest one.json
 deploy oci:out:none --cpu haswell --format json >none.json
 [ "$(jq -r .digest none.json)" != "$(jq -r .digest one.json)" ] || fail "the profile changes nothing"
 "$XAAS" inspect oci:out:one --format json >inspect.json
-assert_json inspect.json '.kind == "deployed"'
+assert_json inspect.json '.profile | startswith("sha256:")'
+"$XAAS" inspect oci:out:none --format json >inspect.json
+assert_json inspect.json '.profile == null'
+
+# With LTO, and from modules as the front end made them.
+deploy rootfs:train-lto --profile-generate --lto --cpu x86-64 >/dev/null
+LLVM_PROFILE_FILE="$PWD/lto.profraw" run train-lto counts 50 >/dev/null
+"$XAAS" build src --ir raw -o oci:raw:ir -q >/dev/null
+"$XAAS" deploy oci:raw:ir -o rootfs:train-raw --profile-generate --cpu x86-64 -q >/dev/null
+mkdir raw-counts
+LLVM_PROFILE_FILE="$PWD/raw-counts/raw.profraw" run train-raw counts 50 >/dev/null
+mkdir lto-counts
+mv lto.profraw.* lto-counts/
+"$XAAS" deploy oci:app:ir -o rootfs:fast-lto --profile lto-counts -q --format json >fast.json
+assert_json fast.json '.profile.matched >= 5'
+"$XAAS" deploy oci:raw:ir -o rootfs:fast-raw --profile raw-counts -q --format json >fast.json
+assert_json fast.json '.profile.matched >= 5'
+for tree in fast-lto fast-raw; do expect_equal "$tree" "$(run $tree counts 50)" "$(run plain counts 50)"; done
 
 # Four threads, one counter: none of its 800,000 counts is lost, but for those that follow from others.
 LLVM_PROFILE_FILE="$PWD/threads.profraw.%m" run train threads >/dev/null
