@@ -8,8 +8,8 @@ namespace xaas::profile {
 
 namespace {
 
-constexpr uint64_t largest = uint64_t(256) << 20; // bytes
-constexpr size_t most = 100;
+constexpr uint64_t largest_attached = uint64_t(256) << 20; // bytes
+constexpr size_t most_attached = 100;
 
 } // namespace
 
@@ -30,8 +30,9 @@ Result<Profile> attached_profile(const oci::Reference& image, const std::string&
   if (found.empty())
     return make_error(ErrorKind::not_found, "no profile is attached to this image",
                       "`xaas profile attach` attaches one");
-  if (found.size() > most)
-    return make_error(ErrorKind::failed, "more than " + std::to_string(most) + " profiles are attached",
+  if (found.size() > most_attached)
+    return make_error(ErrorKind::failed,
+                      "more than " + std::to_string(most_attached) + " profiles are attached",
                       "merge them: `xaas profile merge`");
   std::vector<File> files;
   for (const oci::Referrer& each : found) {
@@ -40,7 +41,7 @@ Result<Profile> attached_profile(const oci::Reference& image, const std::string&
     XAAS_TRY(const std::vector<oci::Descriptor> layers, oci::layers_of(manifest, name));
     if (layers.size() != 1)
       return make_error(ErrorKind::integrity, name + ": not one file");
-    XAAS_TRY(std::string content, source.source->read(layers.front(), largest).in(name));
+    XAAS_TRY(std::string content, source.source->read(layers.front(), largest_attached).in(name));
     files.push_back({name, std::move(content), layers.front().digest});
   }
   return merge(std::move(files));

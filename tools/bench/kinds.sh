@@ -32,7 +32,7 @@ hmmer_packages() { packages libdivsufsort-dev libsimde-dev autoconf automake lib
 hmmer_native() {
   rm -rf "$2.objects"
   cp -r "$work/$app/source" "$2.objects"
-  cd "$2.objects"
+  cd "$2.objects" || return
   AUTOHEADER=true autoreconf -fi
   ./configure CC="clang-22 $1" --prefix="$2" --enable-threads --enable-sse
   make -j"$(nproc)"
@@ -146,8 +146,10 @@ lua_source() { debian_source lua5.4 "$1"; }
 lua_native() {
   mkdir -p "$2/bin"
   echo '#define DEB_HOST_MULTIARCH "lib"' >"$2/lua5.4-deb-multiarch.h"
-  # shellcheck disable=SC2046,SC2086 # names and flags
-  clang-22 -std=gnu99 -O2 "-I$2" -DLUA_COMPAT_5_3 -DLUA_USE_POSIX $1 $(ls "$work/$app"/source/src/*.c | grep -v /luac.c) -lm -o "$2/bin/lua"
+  local file files=()
+  for file in "$work/$app"/source/src/*.c; do [[ $file = */luac.c ]] || files+=("$file"); done
+  # shellcheck disable=SC2086 # flags
+  clang-22 -std=gnu99 -O2 "-I$2" -DLUA_COMPAT_5_3 -DLUA_USE_POSIX $1 "${files[@]}" -lm -o "$2/bin/lua"
 }
 lua_data() {
   mkdir "$1"

@@ -59,6 +59,8 @@ train() { # IMAGE DIRECTORY: `xaas run` of a deployed image with counters
 }
 matched() { "$xaas" deploy "oci:$here/image:ir" -o "oci:$here/image:match" --profile "$1" --no-cache -q --format json | jq -r '.profile | "\(.matched) of \(.functions)"'; }
 
+ir_image() { "$xaas" build "$spec" --source "$work/$app/source" -o "oci:$1:ir" -q >/dev/null; } # LAYOUT
+
 run_round() { # one run of each kind in turn; CPU seconds into the new file $1
   local kind how TIMEFORMAT='%U'
   for kind in "${kinds[@]}"; do
@@ -95,7 +97,7 @@ for application in "${applications[@]}"; do
   [ -s "$here/native.profdata" ] || train_native "$here/native.profdata"
   once "$work/$app/native-profile" "${app}_native" "-march=native -fprofile-use=$here/native.profdata -Wno-profile-instr-unprofiled -Wno-profile-instr-out-of-date" \
     >"$work/$app/native-profile.log" 2>&1 || die "$work/$app/native-profile.log"
-  "$xaas" build "$spec" --source "$work/$app/source" -o "oci:$here/image:ir" -q >/dev/null
+  once "$here/image" ir_image
   say "$app: training"
   rm -rf "$here/counts" "$here/counts.haswell"
   "$xaas" deploy "oci:$here/image:ir" --profile-generate -o "oci:$here/image:counts" -q

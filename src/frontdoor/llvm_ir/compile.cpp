@@ -46,10 +46,10 @@ namespace {
 
 constexpr unsigned widest_of_every_level = 128; // bits of a vector register
 
-bool holds_wide_vector(const llvm::Type* type) {
+bool passes_wide_vector(const llvm::Type* type) {
   if (type->isVectorTy())
     return type->isScalableTy() || type->getPrimitiveSizeInBits().getFixedValue() > widest_of_every_level;
-  return !type->isPointerTy() && llvm::any_of(type->subtypes(), holds_wide_vector);
+  return !type->isPointerTy() && llvm::any_of(type->subtypes(), passes_wide_vector);
 }
 
 // True for functions that other units define or call.
@@ -59,7 +59,7 @@ bool is_shared(const llvm::Function& function) {
 
 std::string wide_function(const llvm::Module& module) {
   for (const llvm::Function& function : module)
-    if (is_shared(function) && holds_wide_vector(function.getFunctionType()))
+    if (is_shared(function) && passes_wide_vector(function.getFunctionType()))
       return function.getName().str();
   return {};
 }
@@ -170,7 +170,7 @@ private:
 };
 
 // True if a function of a canonical module may need instructions that not every target has.
-bool needs_features(const llvm::Module& module) {
+bool needs_own_features(const llvm::Module& module) {
   return llvm::any_of(module, [](const llvm::Function& function) {
     return function.hasFnAttribute(ir::written_attribute) || function.getName().starts_with("llvm.x86.") ||
            function.getName().starts_with("llvm.aarch64.");
@@ -223,7 +223,7 @@ FrontendResult read_module(const session::Session& session, const std::string& i
                [&](const std::string& path) { return mapped_path(session, path); });
   result.needs_optimization = ir::needs_optimization(*module, [](const llvm::Function&) { return false; });
   finish_module(session, *module, [&](llvm::Module& each) { return attributes->canonicalize(each); }, result);
-  result.plain = result.refusal.empty() && !needs_features(*module) && result.module.fixed_functions == 0;
+  result.plain = result.refusal.empty() && !needs_own_features(*module) && result.module.fixed_functions == 0;
   return result;
 }
 
