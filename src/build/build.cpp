@@ -335,11 +335,12 @@ private:
     warnings_.add_findings(project::find_host_dependence(build));
     const fs::path source = fs::absolute(request_.source).lexically_normal();
     std::error_code code;
-    warnings_.add_installed(build.destination, configuration.installed,
-                            {{build.build.parent_path(), "build directory"},
-                             {source, "sources"},
-                             {fs::weakly_canonical(source, code), "sources"},
-                             {request_.sysroot.has_relative_path() ? request_.sysroot : source, "sysroot"}});
+    std::vector<WarningCollector::Place> places = {{build.build.parent_path(), "build directory"},
+                                                   {source, "sources"},
+                                                   {fs::weakly_canonical(source, code), "sources"}};
+    if (request_.sysroot.has_relative_path()) // not "/"
+      places.push_back({request_.sysroot, "sysroot"});
+    warnings_.add_installed(build.destination, configuration.installed, places);
     XAAS_TRY(const image::Usage usage, image::usage_of(bundle_, configuration));
     std::set<std::string> sources;
     for (const Digest& unit : usage.units)
