@@ -41,7 +41,7 @@ public:
         ->type_name("auto|none|NAME,...");
     app.add_option("--runtime", runtimes_,
                    "Container runtime: " + join(run::runtime_choices(), ", ") +
-                       "; of several, the first that works")
+                       "; of several, the first that works; enroot is experimental")
         ->type_name("NAME,...")
         ->allow_extra_args(false)
         ->delimiter(',');

@@ -27,7 +27,6 @@
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
-#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
@@ -146,31 +145,41 @@ clang::CodeGenOptions half_of_pipeline(const clang::CodeGenOptions& codegen, Add
 // What the profile has for the functions of a module.
 struct ProfileMatch {
   uint64_t functions = 0, matched = 0;
+  std::set<const llvm::Function*> cold = {}; // by the source's own attribute
 };
-// A function that never ran in training may be the one that matters in another run: another mode of the
-// program, another library that loads it. It becomes as without a profile, because LLVM would optimize it for
-// size.
-void forget_profile(llvm::Function& function) {
-  function.removeFnAttr(llvm::Attribute::Cold);
-  function.setMetadata(llvm::LLVMContext::MD_prof, nullptr);
-  for (llvm::Instruction& instruction : llvm::instructions(function))
-    instruction.setMetadata(llvm::LLVMContext::MD_prof, nullptr);
-}
 
+struct NoteCold : llvm::PassInfoMixin<NoteCold> {
+  std::shared_ptr<ProfileMatch> match;
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    for (const llvm::Function& function : module)
+      if (function.hasFnAttribute(llvm::Attribute::Cold))
+        match->cold.insert(&function);
+    return llvm::PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }
+};
+
+// A function that never ran in training may be the one that matters in another run: another mode of the
+// program, another library that loads it. LLVM marks it as cold, and would optimize it for size; here it
+// becomes as without a profile.
 struct JudgeProfile : llvm::PassInfoMixin<JudgeProfile> {
   std::shared_ptr<ProfileMatch> match;
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    for (llvm::Function& function : module)
-      if (!function.isDeclaration() && !function.hasAvailableExternallyLinkage() &&
-          !function.hasFnAttribute(llvm::Attribute::NoProfile) &&
-          !function.hasFnAttribute(llvm::Attribute::SkipProfile) &&
-          !function.hasFnAttribute(llvm::Attribute::Naked)) {
-        ++match->functions;
-        const std::optional<llvm::Function::ProfileCount> calls = function.getEntryCount();
-        match->matched += calls.has_value();
-        if (calls && calls->getCount() == 0)
-          forget_profile(function);
-      }
+    for (llvm::Function& function : module) {
+      if (function.isDeclaration() || function.hasAvailableExternallyLinkage() ||
+          function.hasFnAttribute(llvm::Attribute::NoProfile) ||
+          function.hasFnAttribute(llvm::Attribute::SkipProfile) ||
+          function.hasFnAttribute(llvm::Attribute::Naked))
+        continue;
+      ++match->functions;
+      const std::optional<llvm::Function::ProfileCount> calls = function.getEntryCount();
+      match->matched += calls.has_value();
+      if (!calls || calls->getCount() != 0)
+        continue;
+      function.setMetadata(llvm::LLVMContext::MD_prof, nullptr);
+      if (!match->cold.contains(&function))
+        function.removeFnAttr(llvm::Attribute::Cold);
+    }
     return llvm::PreservedAnalyses::none();
   }
   static bool isRequired() { return true; }
@@ -192,6 +201,7 @@ void add_profiling(llvm::PassBuilder& builder, const Profiling& profiling,
         }
         auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
         files->addFile("counts", 0, llvm::MemoryBuffer::getMemBuffer(*profiling.counts, "", false));
+        passes.addPass(NoteCold{{}, match});
         passes.addPass(llvm::PGOInstrumentationUse("counts", "", false, files));
         passes.addPass(JudgeProfile{{}, match});
       });
@@ -398,7 +408,7 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
   if (profiles)
     setup.invocation->getCodeGenOpts().PassBuilderCallbacks.emplace_back(
         [&job, match](llvm::PassBuilder& builder) { add_profiling(builder, job.profiling, match); });
-  // Nothing reads which functions calls lead to, and the run-time part does not record it.
+  // The run-time part does not record which functions are called through pointers.
   XAAS_TRY(const ScopedOption without_values, ScopedOption::create("disable-vp", "true", profiles));
   llvm::raw_string_ostream error_stream(errors);
   clang::CompilerInstance compiler(setup.invocation);

@@ -69,11 +69,6 @@ run_round() { # one run of each kind in turn; CPU seconds into the new file $1
     { time "${app}_run" "${how[@]}" >/dev/null 2>&1; } 2>>"$1"
   done
 }
-run_median() { # KIND
-  local round line=1
-  until [ "${kinds[line - 1]}" = "$1" ]; do line=$((line + 1)); done
-  for ((round = 1; round <= rounds; ++round)); do sed -n "${line}p" "$here/run.$round"; done | median
-}
 
 levels_of_image() { "$xaas" inspect "oci:$here/image:ir" --format json | jq -r '.specializations[] | select(.name == "isa").values[].value'; }
 deploy_levels() { # an image for each ISA level of the IR image, into the new layout $1

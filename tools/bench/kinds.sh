@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Applications of different kinds; sourced by the benchmarks that run them, after lib.sh. `work` is the benchmark's directory, `app`
-# the application's name, whose sources are in $work/$app/source, and `data` its data.
+# the application's name, whose sources are in $work/$app/source, and `data` its data. `here` is the directory of its figures.
 # shellcheck disable=SC2154 # variables of those
 
 # Each application: its packages, a native build with extra compiler flags in $1 into the new directory $2, data, and a run of
@@ -204,3 +204,10 @@ END
 }
 lua_run() { "$@" lua "$data/work.lua" "${lua_scale:-20}"; }
 lua_filter() { cat; }
+
+# run_median KIND: of the CPU seconds in the files run.1 to run.$rounds, which have a line for each of `kinds`.
+run_median() {
+  local round line=1
+  until [ "${kinds[line - 1]}" = "$1" ]; do line=$((line + 1)); done
+  for ((round = 1; round <= rounds; ++round)); do sed -n "${line}p" "$here/run.$round"; done | median
+}

@@ -47,8 +47,7 @@ struct Profiling {
   Kind kind = Kind::none;
   bool atomic = false;                       // of `count`: the program has threads
   std::shared_ptr<const std::string> counts; // of `use`: in LLVM's indexed format
-  // For the key of a cache; `counts` is known by this digest.
-  std::string key;
+  std::string key;                           // what names all of this in the key of a cache; empty if `none`
 };
 
 struct Job {

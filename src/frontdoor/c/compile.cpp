@@ -168,10 +168,10 @@ CompileResult capture_compile(const session::Session& session, const WrittenMach
                               const std::vector<std::string>& command, const DeviceCode& device) {
   clang::TextDiagnosticBuffer messages;
   const std::shared_ptr<clang::CompilerInvocation> invocation = known::parse_command(command, messages);
-  if (invocation && makes_object_from(*invocation, {clang::Language::LLVM_IR}))
-    return capture_ir(session, written, *invocation);
-  if (!invocation || !makes_object_from(*invocation, {clang::Language::C, clang::Language::CXX,
-                                                      clang::Language::CUDA, clang::Language::HIP}))
+  const bool is_ir = invocation && makes_object_from(*invocation, {clang::Language::LLVM_IR});
+  if (!invocation ||
+      (!is_ir && !makes_object_from(*invocation, {clang::Language::C, clang::Language::CXX,
+                                                  clang::Language::CUDA, clang::Language::HIP})))
     return {CompileOutcome::not_ours, {}, {}};
   const fs::path output = invocation->getFrontendOpts().OutputFile;
   const std::string source = invocation->getFrontendOpts().Inputs[0].getFile().str();
@@ -187,8 +187,9 @@ CompileResult capture_compile(const session::Session& session, const WrittenMach
   unit.machine = machine_flags(invocation->getTargetOpts(), written);
   unit.unoptimized = is_unoptimized(*options, written);
   // If the result is `carried`, Clang makes the object, or reports in its own words why it cannot.
-  Result<CompileResult> result =
-      Capture(session, command, invocation, *std::move(options), unit, device).run(messages);
+  const Result<CompileResult> result =
+      is_ir ? capture_ir(session, *invocation, UnitWriter(session, *std::move(options), unit, output))
+            : Capture(session, command, invocation, *std::move(options), unit, device).run(messages);
   if (result)
     return *result;
   std::cerr << "xaas: error: compiling " << source << ": " << result.error().message << "\n";

@@ -22,10 +22,8 @@
 #include "c/frontend.h"
 #include "debug_metadata.h"
 #include "standard_input.h"
-#include "working_object.h"
 
 #include <xaas/base/text.h>
-#include <xaas/ir/options.h>
 
 #include <clang/Frontend/CompilerInvocation.h>
 #include <llvm/IR/InstIterator.h>
@@ -37,7 +35,6 @@
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/TargetParser/Triple.h>
 
-#include <iostream>
 #include <map>
 
 namespace xaas::frontdoor {
@@ -227,8 +224,10 @@ FrontendResult read_module(const session::Session& session, const std::string& i
   return result;
 }
 
-Result<CompileResult> capture(const session::Session& session, const clang::CompilerInvocation& invocation,
-                              UnitWriter writer) {
+} // namespace
+
+Result<CompileResult> capture_ir(const session::Session& session, const clang::CompilerInvocation& invocation,
+                                 UnitWriter writer) {
   FrontendResult made = read_module(session, invocation.getFrontendOpts().Inputs[0].getFile().str(),
                                     invocation.getTargetOpts());
   if (!made.refusal.empty())
@@ -244,30 +243,6 @@ Result<CompileResult> capture(const session::Session& session, const clang::Comp
   if (refusal)
     return CompileResult{CompileOutcome::carried, writer.output(), *refusal};
   return writer.write(unit, false, std::nullopt);
-}
-
-} // namespace
-
-CompileResult capture_ir(const session::Session& session, const WrittenMachine& written,
-                         const clang::CompilerInvocation& invocation) {
-  const fs::path output = invocation.getFrontendOpts().OutputFile;
-  const std::string source = invocation.getFrontendOpts().Inputs[0].getFile().str();
-  Result<ir::UnitOptions> options = ir::options_of(invocation);
-  std::string refusal = refusal_of(invocation, written);
-  if (refusal.empty() && !options)
-    refusal = options.error().message;
-  if (!refusal.empty())
-    return {CompileOutcome::carried, output, refusal};
-  ir::Unit unit;
-  unit.source = source == "-" ? "-" : portable_name(session, source);
-  unit.machine = machine_flags(invocation.getTargetOpts(), written);
-  unit.unoptimized = is_unoptimized(*options, written);
-  const Result<CompileResult> result =
-      capture(session, invocation, UnitWriter(session, *std::move(options), unit, output));
-  if (result)
-    return *result;
-  std::cerr << "xaas: error: compiling " << source << ": " << result.error().message << "\n";
-  return {CompileOutcome::failed, {}, {}};
 }
 
 } // namespace xaas::frontdoor

@@ -2,12 +2,12 @@
 // bitcode.
 #pragma once
 
-#include "c/compile.h"
+#include "working_object.h"
 
 namespace xaas::frontdoor {
 
-// Captures a compile whose input is LLVM IR; outcomes as capture_compile().
-CompileResult capture_ir(const session::Session& session, const WrittenMachine& written,
-                         const clang::CompilerInvocation& invocation);
+// Captures a compile whose input is LLVM IR; outcomes and errors as capture_compile(), which calls it.
+Result<CompileResult> capture_ir(const session::Session& session, const clang::CompilerInvocation& invocation,
+                                 UnitWriter writer);
 
 } // namespace xaas::frontdoor
