@@ -258,9 +258,8 @@ private:
 };
 
 // Prevents this process from opening files while it lives. Inline assembly can read files when it is
-// assembled
-// (`.incbin`). A hostile module can build such a directive from pieces, where no search for its name finds
-// it.
+// assembled (`.incbin`). A hostile module can build such a directive from pieces, where no search for its
+// name finds it.
 class NoFiles {
 public:
   NoFiles() {

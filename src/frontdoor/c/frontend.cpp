@@ -176,13 +176,6 @@ bool has_half(const llvm::Instruction& instruction) {
          });
 }
 
-// True if functions of the module need features of their own.
-bool needs_features(const llvm::Module& module) {
-  return llvm::any_of(module, [](const llvm::Function& function) {
-    return function.hasFnAttribute(ir::written_attribute) || function.getName().starts_with("llvm.x86.");
-  });
-}
-
 // True if a function has a target attribute that does more than add features. Such a function may be without
 // features that the rest of the source has, and Clang refuses to inline other functions into it.
 bool takes_features_away(const llvm::Module& module) {
@@ -364,6 +357,12 @@ private:
 };
 
 } // namespace
+
+bool needs_features(const llvm::Module& module) {
+  return llvm::any_of(module, [](const llvm::Function& function) {
+    return function.hasFnAttribute(ir::written_attribute) || function.isTargetIntrinsic();
+  });
+}
 
 void finish_module(const session::Session& session, llvm::Module& module,
                    const std::function<Result<ir::CanonicalModule>(llvm::Module&)>& canonicalize,

@@ -13,6 +13,10 @@
 #include <string>
 #include <vector>
 
+namespace llvm {
+class Module;
+} // namespace llvm
+
 namespace llvm::vfs {
 class FileSystem;
 } // namespace llvm::vfs
@@ -46,6 +50,10 @@ struct FrontendResult {
 void finish_module(const session::Session& session, llvm::Module& module,
                    const std::function<Result<ir::CanonicalModule>(llvm::Module&)>& canonicalize,
                    FrontendResult& result);
+
+// True if functions of a module in canonical form may need instructions that not every target has: they have
+// a target attribute, or call intrinsics of one architecture.
+bool needs_features(const llvm::Module& module);
 
 // Compiles the source up to IR before any LLVM pass, and writes the dependency files that the invocation asks
 // for. `messages` are those about its arguments, and come first in the result's messages; if null, messages

@@ -166,14 +166,6 @@ private:
   ir::TargetAttributes baseline_;
 };
 
-// True if a function of a canonical module may need instructions that not every target has.
-bool needs_own_features(const llvm::Module& module) {
-  return llvm::any_of(module, [](const llvm::Function& function) {
-    return function.hasFnAttribute(ir::written_attribute) || function.getName().starts_with("llvm.x86.") ||
-           function.getName().starts_with("llvm.aarch64.");
-  });
-}
-
 // Names of values mean nothing to LLVM, and the other front ends make none.
 void drop_value_names(llvm::Module& module) {
   for (llvm::Function& function : module) {
@@ -187,8 +179,7 @@ void drop_value_names(llvm::Module& module) {
   }
 }
 
-// Reads the module; the result's refusal says why it is not carried. What is no IR at all is left to Clang,
-// which says so.
+// Reads the module; the result's refusal says why it is not carried. Clang reports input that is not IR.
 FrontendResult read_module(const session::Session& session, const std::string& input,
                            const clang::TargetOptions& options) {
   FrontendResult result;
@@ -220,7 +211,7 @@ FrontendResult read_module(const session::Session& session, const std::string& i
                [&](const std::string& path) { return mapped_path(session, path); });
   result.needs_optimization = ir::needs_optimization(*module, [](const llvm::Function&) { return false; });
   finish_module(session, *module, [&](llvm::Module& each) { return attributes->canonicalize(each); }, result);
-  result.plain = result.refusal.empty() && !needs_own_features(*module) && result.module.fixed_functions == 0;
+  result.plain = result.refusal.empty() && !needs_features(*module) && result.module.fixed_functions == 0;
   return result;
 }
 

@@ -169,7 +169,7 @@ expect_equal "digest by an attached profile" "$(jq -r .digest auto.json)" "$(jq 
 expect_exit 2 "$XAAS" profile attach counts
 expect_exit 2 "$XAAS" profile show counts --image oci:app:ir
 
-# What is no profile, or one of something else.
+# Files that are not profiles, and a profile of another program.
 mkdir other empty
 echo 'int one(int a) { return a % 3 ? a : 1; } int two(int a) { return a > 7 ? one(a) : 2; } int main(int count, char **arguments) { return arguments[0] ? two(count) - 2 : 1; }' >other/main.c
 printf 'other: main.c\n\t$(CC) -o $@ main.c\ninstall: other\n\tinstall -D other $(DESTDIR)$(PREFIX)/bin/other\n' >other/Makefile
