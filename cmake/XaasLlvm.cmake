@@ -105,3 +105,16 @@ target_link_libraries(xaas_clang INTERFACE xaas_llvm clangDriver clangFrontend c
 add_library(xaas_lld INTERFACE)
 target_include_directories(xaas_lld SYSTEM INTERFACE ${LLD_INCLUDE_DIRS})
 target_link_libraries(xaas_lld INTERFACE xaas_llvm lldELF lldCommon ${XAAS_LLVM_ALL} xaas_other_targets)
+
+# xaas_export_llvm(TARGET): pass plugins take LLVM's functions from this program (src/lower/plugins.cpp). Exporting all symbols would
+# cost twice the bytes. What the program itself does not use of LLVM's libraries for IR is there as well: nearly all of the C++
+# interface is, because the pass builder names every pass, and --undefined-glob brings the C interface.
+include(CheckLinkerFlag)
+check_linker_flag(CXX "LINKER:--undefined-glob=LLVM_none_*" XAAS_LINKER_TAKES_GLOBS)
+function(xaas_export_llvm target)
+  target_link_options(${target} PRIVATE "LINKER:--dynamic-list=${PROJECT_SOURCE_DIR}/cmake/llvm/exports.list")
+  if(XAAS_LINKER_TAKES_GLOBS)
+    target_link_options(${target} PRIVATE "LINKER:--undefined-glob=LLVM*")
+  endif()
+  set_target_properties(${target} PROPERTIES LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/llvm/exports.list")
+endfunction()

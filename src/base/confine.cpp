@@ -190,6 +190,13 @@ public:
     return seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, equals(0, 0), equals(2, 0)) ==
            0;
   }
+  // For confine() again. Nothing of this gives back what is gone.
+  bool allow_less() {
+    return seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(seccomp), 0) == 0 &&
+           seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, equals(0, 0)) == 0 &&
+           seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1, equals(0, PR_SET_NO_NEW_PRIVS)) ==
+               0;
+  }
   bool load() { return seccomp_load(context_) == 0; }
   explicit operator bool() const { return context_ != nullptr; }
 
@@ -203,7 +210,8 @@ Result<void> confine_calls(const Confinement& confinement) {
   Filter filter;
   const bool made = filter && filter.allow(common_calls) &&
                     (!confinement.uses_files() || filter.allow(file_calls)) && filter.allow_threads() &&
-                    filter.allow_own_signals() && filter.allow_own_memory() && filter.allow_own_limits();
+                    filter.allow_own_signals() && filter.allow_own_memory() &&
+                    (confinement.further ? filter.allow_less() : filter.allow_own_limits());
   if (!made || !filter.load())
     return make_error(ErrorKind::failed, "confining a worker: the kernel refused its system call filter");
   return {};

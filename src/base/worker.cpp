@@ -24,7 +24,8 @@ Result<void> prepare(const WorkerLimits& limits) {
   return confine({.readable = limits.readable,
                   .writable = limits.writable,
                   .max_memory = limits.memory ? limits.memory : memory_limit(),
-                  .max_file = limits.max_file});
+                  .max_file = limits.max_file,
+                  .further = limits.further});
 }
 
 [[noreturn]] void serve(const WorkerTask& task, const WorkerLimits& limits, int answer) {
@@ -43,7 +44,7 @@ Result<void> prepare(const WorkerLimits& limits) {
 
 Worker::Worker(pid_t child, Pipe answer, Pipe words, const WorkerLimits& limits)
     : child_(child), answer_(std::move(answer)), words_(std::move(words)), clock_(child, limits.cpu_seconds),
-      max_answer_(limits.answer), name_(limits.name) {}
+      max_answer_(limits.answer), name_(limits.name), foreign_(limits.foreign) {}
 
 Result<Worker> Worker::start(const WorkerTask& task, const WorkerLimits& limits) {
   const std::string what = "starting " + limits.name;
@@ -119,7 +120,9 @@ Worker::Death Worker::death() {
                                              : std::string(" was ended by signal ") + strsignal(end_.status));
   if (const std::string words = last_words(); !words.empty())
     message += ": " + words;
-  return {false, crash_error(message)};
+  return {false, foreign_.empty()
+                     ? crash_error(message)
+                     : make_error(ErrorKind::failed, message + "; this is probably a fault of " + foreign_)};
 }
 
 // The first line that the worker printed.

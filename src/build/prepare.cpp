@@ -75,6 +75,10 @@ private:
         ++report_.without["option " + *obstacle];
         continue;
       }
+      if (!unit.plugins.empty()) {
+        ++report_.without["pass plugin"];
+        continue;
+      }
       ir::Unit alike = unit;
       alike.source.clear();
       alike.unoptimized = false;

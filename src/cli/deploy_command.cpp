@@ -102,6 +102,28 @@ public:
                    "same IR image on any CPU; `auto`: by those that are attached to the image")
         ->excludes(counts)
         ->type_name("PATH");
+    CLI::Option* const plugin =
+        app.add_option(
+               "--pass-plugin", plugins_,
+               "Run this pass plugin on the units that ask for it; can be repeated. Units ask by the digest "
+               "of the plugin that they were built with")
+            ->type_name("FILE");
+    app.add_option("--for", plugins_for_,
+                   "With `all`: plugins that no unit asks for run on all of the application's IR (default: "
+                   "such a plugin is an error)")
+        ->check(CLI::IsMember({"all"}))
+        ->needs(plugin)
+        ->type_name("all");
+    app.add_flag("--any-plugin-build", any_plugin_build_,
+                 "Take another build of a plugin that the image names, with the same name")
+        ->needs(plugin);
+    app.add_option(
+           "--plugin-option", plugin_options_,
+           "Allow units to set this LLVM option of a plugin, as their builds did, or set it for all units; "
+           "can be repeated")
+        ->needs(plugin)
+        ->allow_extra_args(false)
+        ->type_name("NAME[=VALUE]");
     app.add_flag("--explain", explain_,
                  "Print the reason for every choice and every rejection, and with --gpu cpu the kernels that "
                  "are slow or "
@@ -206,6 +228,14 @@ private:
       XAAS_TRY(request.profile, profile::read_profile({profile_}));
     }
     request.stand_ins = force_;
+    for (const std::string& file : plugins_) {
+      XAAS_TRY(request.plugins.given.emplace_back(), lower::open_plugin(file));
+    }
+    request.plugins.for_all = !plugins_for_.empty();
+    request.plugins.any_build = any_plugin_build_;
+    for (const std::string& option : plugin_options_)
+      request.plugins.options.push_back(
+          option.substr(std::min(option.size(), option.find_first_not_of('-'))));
     return {};
   }
 
@@ -412,6 +442,9 @@ private:
   bool force_ = false, explain_ = false, dry_run_ = false, lto_ = false, no_cache_ = false,
        attach_sbom_ = false, all_machines_ = false, count_ = false;
   std::string profile_;
+  std::vector<std::string> plugins_, plugin_options_;
+  std::string plugins_for_;
+  bool any_plugin_build_ = false;
   unsigned jobs_ = 0;
 };
 

@@ -90,6 +90,10 @@ Rows lowered_rows(const deploy::Report& report) {
     rows.push_back({"profile", report.profile->digest.to_string() + ": counts of " +
                                    std::to_string(report.profile->matched) + " of " +
                                    std::to_string(report.profile->functions) + " functions"});
+  for (const image::UsedPlugin& plugin : report.plugins)
+    rows.push_back({"pass plugin", plugin.name + (plugin.version.empty() ? "" : " " + plugin.version) + ": " +
+                                       std::to_string(plugin.units) + " units" +
+                                       (plugin.for_all ? ", none of which asks for it" : "")});
   rows.push_back({"time", human_seconds(report.seconds.total) + " (lowering " +
                               human_seconds(report.seconds.lower) + ", linking " +
                               human_seconds(report.seconds.link) + ")"});
@@ -163,6 +167,7 @@ Json report_json(const deploy::Report& report) {
                                         {"functions", report.profile->functions},
                                         {"matched", report.profile->matched}}
                                  : Json()},
+      {"plugins", image::to_json(report.plugins)},
       {"lto", report.lto ? Json{{"units", report.lto->units}, {"without", report.lto->without}} : Json()},
       {"seconds",
        {{"fetch", report.seconds.fetch},

@@ -45,6 +45,7 @@ Result<Json> describe_deployed(const oci::Image& image) {
   std::set<std::string> gpus;
   for (const image::GpuCode& each : code)
     gpus.insert(each.gpu);
+  XAAS_TRY(const std::vector<image::UsedPlugin> plugins, image::plugins_of(image.manifest().annotations));
   XAAS_TRY(std::optional<image::CpuKernels> kernels, image::cpu_kernels_of(image));
   if (kernels)
     image::demangle(kernels->kernels);
@@ -66,6 +67,7 @@ Result<Json> describe_deployed(const oci::Image& image) {
       {"kernels", kernels ? kernels_json(kernels->kernels) : Json()},
       {"checked_kernels", annotations.contains(image::annotation::checked_kernels)},
       {"profile", annotation_or_null(image, image::annotation::profile)},
+      {"plugins", image::to_json(plugins)},
       {"made_from", annotation_or_null(image, "dev.xaas.made-from")},
       {"requires",
        {{"glibc", annotation_or_null(image, "dev.xaas.glibc")},

@@ -251,6 +251,11 @@ Rows facts(const Json& json) {
   if (sharing["device_units"].get<uint64_t>() > 0)
     rows.push_back({"device code", sharing["device_units"].dump() + " units" +
                                        (json["kernels"].is_null() ? "; --kernels shows CUDA kernels" : "")});
+  for (const Json& plugin : json["plugins"])
+    rows.push_back({"pass plugin", plugin["name"].get<std::string>() + " " +
+                                       plugin["version"].get<std::string>() + ", for " +
+                                       plugin["units"].dump() + " units (" +
+                                       plugin["digest"].get<std::string>() + ")"});
   if (!json["device_files"].empty())
     rows.push_back({"device files", device_files_text(json["device_files"])});
   return rows;
@@ -275,6 +280,25 @@ std::string details(const Json& json) {
   for (const Json& source : json["unoptimized_sources"])
     text += "without -O " + source.get<std::string>() + "\n";
   return text;
+}
+
+// The pass plugins that units ask for, and how many units do.
+Json plugins_json(const image::Bundle& bundle) {
+  std::map<Digest, std::pair<ir::AskedPlugin, uint64_t>> plugins;
+  std::map<Digest, std::set<std::string>> options;
+  for (const auto& [id, unit] : bundle.units)
+    for (const ir::AskedPlugin& plugin : unit.plugins) {
+      plugins.try_emplace(plugin.digest, plugin, 0).first->second.second++;
+      options[plugin.digest].insert(plugin.options.begin(), plugin.options.end());
+    }
+  Json json = Json::array();
+  for (const auto& [digest, each] : plugins)
+    json.push_back({{"name", each.first.name},
+                    {"version", each.first.version},
+                    {"digest", digest.to_string()},
+                    {"units", each.second},
+                    {"options", options[digest]}});
+  return json;
 }
 
 // The keys about kernels on the CPU.
@@ -360,6 +384,7 @@ Result<Json> describe_ir(const image::ApplicationImage& ir,
     json["native_objects"] = natives_json(coverage);
     json["device_files"] = device_files_json(coverage);
     add_kernels(kernels, json);
+    json["plugins"] = plugins_json(bundle);
     json["kit"] = kit_json(coverage.kit);
     json["unoptimized_sources"] = coverage.unoptimized;
   }

@@ -79,12 +79,14 @@ Result<void> describe(const Request& request, const oci::NewImage& image, const 
   oci::Manifest manifest;
   manifest.annotations = image.annotations;
   XAAS_TRY(auto packages, image::package_uses(manifest));
+  XAAS_TRY(std::vector<image::UsedPlugin> plugins, image::plugins_of(image.annotations));
   return describe(request,
                   {.kind = "deployed",
                    .image = *report.digest,
                    .annotations = image.annotations,
                    .packages = *std::move(packages),
-                   .files = files.finish()},
+                   .files = files.finish(),
+                   .plugins = std::move(plugins)},
                   oci::publication_of(image).root().text.size(), image.config.created, report);
 }
 
@@ -126,6 +128,11 @@ Result<void> check_form(const Request& request, const Report& report) {
                           report.selection.configuration.id() +
                           " is built from source, by its own build system",
                       "only configurations with IR can have counters");
+  if (!request.plugins.given.empty())
+    return make_error(ErrorKind::usage,
+                      "--pass-plugin: " + report.selection.configuration.id() +
+                          " is built from source, by its own build system",
+                      "pass -fpass-plugin in the application's build system");
   const bool host =
       std::find(request.runtimes.begin(), request.runtimes.end(), "host") != request.runtimes.end();
   if (request.reuse && host)
@@ -152,6 +159,7 @@ struct Plan {
   const image::BundleConfiguration* configuration = nullptr;
   image::Usage usage;
   device::DevicePlan device;
+  PluginChoice plugins;
 
   Inputs inputs;
   std::optional<oci::Reference> reusable; // where an image with these inputs is found
@@ -174,6 +182,7 @@ Result<Plan> make_plan(const Request& request, const image::ApplicationImage& so
                                                     .check_kernels = request.check_kernels,
                                                     .stand_ins = request.stand_ins,
                                                     .assembler = request.assembler}));
+    XAAS_TRY(plan.plugins, choose_plugins(source.bundle(), plan.usage.units, request.plugins));
   }
   if (request.check_kernels && plan.device.kernels.empty())
     return make_error(ErrorKind::unsatisfied,
@@ -183,7 +192,7 @@ Result<Plan> make_plan(const Request& request, const image::ApplicationImage& so
                           request.count     ? image::profile_counts
                           : request.profile ? request.profile->digest.to_string()
                                             : "",
-                          report.from_source, plan.time);
+                          plan.plugins.used, report.from_source, plan.time);
   if (request.reuse)
     plan.reusable = reference_in(*request.reuse, plan.inputs);
   return plan;
@@ -369,6 +378,7 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
                               .target = report.target,
                               .count = request.count,
                               .profile = request.profile ? &*request.profile : nullptr,
+                              .plugins = plan.plugins,
                               .forms = forms_of(source.bundle(), configuration, plan.usage, request.lto),
                               .cache = request.objects ? &*request.objects : nullptr,
                               .work = work.path(),
@@ -483,6 +493,7 @@ Result<Report> deploy(const Request& wanted, Progress& progress) {
     add_warnings(source.bundle(), *ir, plan.usage, report);
   report.gpus = plan.device.gpus;
   report.checked_kernels = plan.device.checks_kernels;
+  report.plugins = plan.plugins.used;
   report.has_device_code = plan.device.wants_device_code();
   report.gpu_code = {plan.device.code.begin(), plan.device.code.end()};
   deploying.end();

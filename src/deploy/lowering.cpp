@@ -326,8 +326,10 @@ private:
     job.options = options_of(wanted);
     job.target = target_of(wanted);
     job.form = wanted.second;
-    if (wanted.second == lower::Form::object || wanted.second == lower::Form::thin_lto)
+    if (wanted.second == lower::Form::object || wanted.second == lower::Form::thin_lto) {
       job.profiling = result_.profiling;
+      job.plugins = inputs_.plugins.of(wanted.first);
+    }
     if (const auto image = result_.device.images.find(wanted.first); image != result_.device.images.end())
       job.device_image = image->second;
     return job;

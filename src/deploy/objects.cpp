@@ -25,7 +25,7 @@ std::string parts_key(const AssemblyInputs& inputs, const LoweredUnit& unit,
   const auto prepared = inputs.bundle.prepared.find(unit.first);
   return inputs.device.key(unit.first) +
          (prepared == inputs.bundle.prepared.end() ? "" : "prepared " + prepared->second.to_string()) +
-         (unit.second == lower::Form::symbols ? "" : profiling.key);
+         (unit.second == lower::Form::symbols ? "" : profiling.key + inputs.plugins.key(unit.first));
 }
 
 std::set<Digest> units_without_device_image(const AssemblyInputs& inputs, const Objects& objects) {

@@ -5,6 +5,7 @@
 
 #include <xaas/base/file.h>
 #include <xaas/base/progress.h>
+#include <xaas/deploy/plugins.h>
 #include <xaas/device/plan.h>
 #include <xaas/image/bundle.h>
 #include <xaas/image/contents.h>
@@ -28,6 +29,7 @@ struct AssemblyInputs {
   target::Cpu target;
   bool count = false;              // the programs have counters
   const profile::Profile* profile; // null: none
+  const PluginChoice& plugins;
   Forms forms;                     // what units and archives become
   const lower::ObjectCache* cache; // null: everything is lowered
   fs::path work;                   // a directory for files

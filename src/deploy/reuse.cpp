@@ -92,7 +92,8 @@ void say_refused(Progress& progress, const oci::Reference& reference, const std:
 
 Inputs inputs_of(const image::ApplicationImage& source, const std::string& configuration,
                  const target::Cpu& target, const device::DevicePlan& device, bool lto,
-                 const std::string& profile, bool from_source, int64_t time) {
+                 const std::string& profile, const std::vector<image::UsedPlugin>& plugins, bool from_source,
+                 int64_t time) {
   Inputs inputs = {{image::annotation::kind, "deployed"},
                    {image::annotation::tool, image::tool_version()},
                    {image::annotation::llvm, image::llvm_version()},
@@ -108,6 +109,8 @@ Inputs inputs_of(const image::ApplicationImage& source, const std::string& confi
         image::to_annotation(std::vector<image::GpuCode>(device.code.begin(), device.code.end()));
   if (!profile.empty())
     inputs[image::annotation::profile] = profile;
+  if (!plugins.empty())
+    inputs[image::annotation::plugins] = image::to_json(plugins).dump();
   if (device.checks_kernels)
     inputs[image::annotation::checked_kernels] = "true";
   if (from_source)

@@ -8,6 +8,7 @@
 #include <xaas/base/progress.h>
 #include <xaas/device/plan.h>
 #include <xaas/image/application_image.h>
+#include <xaas/image/deployed.h>
 #include <xaas/registry/images.h>
 #include <xaas/target/cpu.h>
 
@@ -15,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace xaas::deploy {
 
@@ -23,8 +25,8 @@ namespace xaas::deploy {
 using Inputs = std::map<std::string, std::string>;
 Inputs inputs_of(const image::ApplicationImage& source, const std::string& configuration,
                  const target::Cpu& target, const device::DevicePlan& device, bool lto,
-                 const std::string& profile, bool from_source,
-                 int64_t time); // `profile`: the annotation; may be empty
+                 const std::string& profile, // the annotation; may be empty
+                 const std::vector<image::UsedPlugin>& plugins, bool from_source, int64_t time);
 
 // Usage error unless it is a layout or a repository of a registry, without a tag or digest.
 Result<void> check_place(const oci::Reference& place);

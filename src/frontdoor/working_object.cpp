@@ -1,4 +1,5 @@
 #include "working_object.h"
+#include "plugins.h"
 
 #include <xaas/base/json.h>
 #include <xaas/harvest/identify.h>
@@ -63,8 +64,9 @@ std::string working_level(const session::Session& session) {
 }
 
 UnitWriter::UnitWriter(const session::Session& session, ir::UnitOptions options, ir::Unit draft,
-                       fs::path output)
-    : session_(session), options_(std::move(options)), unit_(std::move(draft)), output_(std::move(output)) {
+                       fs::path output, std::vector<lower::PluginUse> plugins)
+    : session_(session), options_(std::move(options)), unit_(std::move(draft)), output_(std::move(output)),
+      plugins_(std::move(plugins)) {
   unit_.options = options_.digest();
 }
 
@@ -76,7 +78,9 @@ Result<std::optional<std::string>> UnitWriter::make_object(known::KnownUnit& uni
   job.options = options_;
   if (unit_.has_device_image())
     job.device_image = placeholder_of(unit_);
-  job.form = unit.needs_optimization ? lower::Form::object : lower::Form::working;
+  job.plugins = plugins_;
+  // Plugins add passes to the optimizer, and without them a link may lack what they make.
+  job.form = unit.needs_optimization || !plugins_.empty() ? lower::Form::object : lower::Form::working;
   std::string level = working_level(session_);
   if (unit.plain) {
     XAAS_CHECK(make_plain(job, session_.arch));
@@ -101,6 +105,7 @@ Result<std::optional<std::string>> UnitWriter::make_object(known::KnownUnit& uni
 Result<CompileResult> UnitWriter::write(const known::KnownUnit& unit, bool reused,
                                         const std::optional<Digest>& text) {
   const store::ContentStore content = session_.content();
+  XAAS_CHECK(remember_plugins(session_, plugins_));
   XAAS_TRY(unit_.module, content.put(unit.bitcode));
   XAAS_CHECK(checked(content.put(ir::to_json(options_).dump())));
   XAAS_TRY(const Digest id, content.put(ir::to_json(unit_).dump()));
@@ -135,7 +140,8 @@ Result<std::string> working_object(const session::Session& session, const Digest
     XAAS_TRY(job.target, target::cpu_by_name(session.arch, level));
   }
   XAAS_TRY(job.bitcode, lesser ? read_file(lesser_path(session, unit_id)) : content.get(job.unit.module));
-  job.form = optimized ? lower::Form::object : lower::Form::working;
+  XAAS_TRY(job.plugins, remembered_plugins(session, job.unit.plugins));
+  job.form = optimized || !job.plugins.empty() ? lower::Form::object : lower::Form::working;
   if (job.unit.has_device_image())
     job.device_image = placeholder_of(job.unit);
   XAAS_TRY(lower::Object object, lower::lower(job));

@@ -5,6 +5,7 @@
 
 #include <xaas/ir/unit.h>
 #include <xaas/known/known.h>
+#include <xaas/lower/plugins.h>
 
 #include <functional>
 
@@ -21,7 +22,9 @@ public:
   using Lesser = std::function<std::string(const std::string& level)>;
 
   // `draft` has source and machine flags; `output` is the object that the build asked for.
-  UnitWriter(const session::Session& session, ir::UnitOptions options, ir::Unit draft, fs::path output);
+  // `plugins` are those that `draft` asks for.
+  UnitWriter(const session::Session& session, ir::UnitOptions options, ir::Unit draft, fs::path output,
+             std::vector<lower::PluginUse> plugins = {});
 
   const ir::Unit& draft() const { return unit_; }
   const fs::path& output() const { return output_; }
@@ -44,6 +47,7 @@ private:
   ir::UnitOptions options_;
   ir::Unit unit_;
   fs::path output_;
+  std::vector<lower::PluginUse> plugins_;
 };
 
 // The object of a stored unit for the build machine, unoptimized or at the project's own -O.

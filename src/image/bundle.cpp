@@ -1,5 +1,7 @@
 #include <xaas/image/bundle.h>
 
+#include <algorithm>
+
 namespace xaas::image {
 
 std::string tool_version() {
@@ -15,6 +17,9 @@ const Digest& stored_module(const Bundle& bundle, const Digest& unit) {
 }
 
 int format_of(const Bundle& bundle) {
+  if (std::any_of(bundle.units.begin(), bundle.units.end(),
+                  [](const auto& unit) { return !unit.second.plugins.empty(); }))
+    return 4;
   return bundle.base ? 3 : bundle.prepared.empty() ? 1 : 2;
 }
 

@@ -59,6 +59,19 @@ Result<GpuCode> read_gpu_code(const JsonReader& item) {
   return code;
 }
 
+Result<UsedPlugin> read_plugin(const JsonReader& item) {
+  UsedPlugin plugin;
+  XAAS_TRY(plugin.name, item.string_at("name"));
+  XAAS_TRY(plugin.version, item.string_at("version"));
+  XAAS_TRY(const std::string digest, item.string_at("digest"));
+  XAAS_TRY(plugin.digest, Digest::parse(digest).in(item.where() + "/digest"));
+  XAAS_TRY(plugin.for_all, item.boolean_or("for_all", false));
+  XAAS_TRY(const JsonReader units, item.at("units"));
+  XAAS_TRY(plugin.units, units.size());
+  XAAS_TRY(plugin.options, item.strings_at("options"));
+  return plugin;
+}
+
 } // namespace
 
 std::vector<ChosenNeeds> needs_of(const Bundle& bundle, const spec::Configuration& configuration) {
@@ -132,6 +145,22 @@ std::string to_annotation(const std::vector<GpuCode>& code) {
 
 Result<std::vector<GpuCode>> gpu_code_of(const Annotations& annotations) {
   return read_annotation<GpuCode>(annotations, annotation::gpu_code, read_gpu_code);
+}
+
+Json to_json(const std::vector<UsedPlugin>& plugins) {
+  Json json = Json::array();
+  for (const UsedPlugin& plugin : plugins)
+    json.push_back({{"name", plugin.name},
+                    {"version", plugin.version},
+                    {"digest", plugin.digest.to_string()},
+                    {"for_all", plugin.for_all},
+                    {"units", plugin.units},
+                    {"options", plugin.options}});
+  return json;
+}
+
+Result<std::vector<UsedPlugin>> plugins_of(const Annotations& annotations) {
+  return read_annotation<UsedPlugin>(annotations, annotation::plugins, read_plugin);
 }
 
 } // namespace xaas::image

@@ -36,6 +36,24 @@ Result<MachineFlags> parse_machine(const JsonReader& reader) {
   return flags;
 }
 
+Json to_json(const AskedPlugin& plugin) {
+  return {{"name", plugin.name},
+          {"version", plugin.version},
+          {"digest", plugin.digest.to_string()},
+          {"options", plugin.options}};
+}
+
+Result<AskedPlugin> parse_plugin(const JsonReader& reader) {
+  XAAS_CHECK(reader.only({"name", "version", "digest", "options"}));
+  AskedPlugin plugin;
+  XAAS_TRY(plugin.name, reader.string_at("name"));
+  XAAS_TRY(plugin.version, reader.string_at("version"));
+  XAAS_TRY(const std::string digest, reader.string_at("digest"));
+  XAAS_TRY(plugin.digest, Digest::parse(digest).in(reader.where() + "/digest"));
+  XAAS_TRY(plugin.options, reader.strings_at("options"));
+  return plugin;
+}
+
 Result<void> parse_offload(const JsonReader& reader, Unit& unit) {
   if (reader.has("offload")) {
     XAAS_TRY(unit.offload, reader.string_at("offload"));
@@ -86,6 +104,8 @@ Json to_json(const Unit& unit) {
     json["offload"] = unit.offload;
   if (unit.unoptimized) // absent otherwise, so that it changes no other unit's id
     json["unoptimized"] = true;
+  for (const AskedPlugin& plugin : unit.plugins)
+    json["plugins"].push_back(to_json(plugin));
   return json;
 }
 
@@ -115,8 +135,8 @@ Result<UnitOptions> parse_unit_options(const JsonReader& reader) {
 }
 
 Result<Unit> parse_unit(const JsonReader& reader) {
-  XAAS_CHECK(reader.only(
-      {"source", "module", "options", "machine", "libraries", "device", "offload", "unoptimized"}));
+  XAAS_CHECK(reader.only({"source", "module", "options", "machine", "libraries", "device", "offload",
+                          "unoptimized", "plugins"}));
   Unit unit;
   XAAS_TRY(unit.source, reader.string_at("source"));
   XAAS_TRY(const std::string module, reader.string_at("module"));
@@ -146,6 +166,12 @@ Result<Unit> parse_unit(const JsonReader& reader) {
   }
   XAAS_CHECK(parse_offload(reader, unit));
   XAAS_TRY(unit.unoptimized, reader.boolean_or("unoptimized", false));
+  if (const auto plugins = reader.find("plugins")) {
+    XAAS_TRY(const std::vector<JsonReader> items, plugins->items());
+    for (const JsonReader& item : items) {
+      XAAS_TRY(unit.plugins.emplace_back(), parse_plugin(item));
+    }
+  }
   return unit;
 }
 

@@ -4,6 +4,7 @@
 #include "describe.h"
 #include "for_ptxas.h"
 #include "gpu_libraries.h"
+#include "load_plugins.h"
 
 #include <xaas/base/text.h>
 #include <xaas/cpukernel/link.h>
@@ -54,7 +55,10 @@ bool is_gpu(const target::Cpu& target) {
 std::string describe(const Job& job) {
   if (!job.linked.empty())
     return "lowering the device code of " + job.unit.source;
-  return "lowering " + job.unit.source + " (module " + job.unit.module.to_string() + ")";
+  std::string plugins;
+  for (const PluginUse& use : job.plugins)
+    plugins += (plugins.empty() ? " with the pass plugin " : ", ") + to_string(use.plugin);
+  return "lowering " + job.unit.source + " (module " + job.unit.module.to_string() + ")" + plugins;
 }
 
 namespace {
@@ -379,11 +383,15 @@ static Result<Setup> set_up(const Job& job, llvm::Module& module) {
     make_working(codegen);
   if (setup.action == clang::Backend_EmitAssembly)
     codegen.PassBuilderCallbacks.emplace_back(add_for_ptxas);
+  for (const PluginUse& use : job.plugins) {
+    codegen.PassPlugins.push_back(use.plugin.file.string());
+    codegen.VerifyModule = 1;
+  }
   if (job.form == Form::thin_lto && ir::suits_lto(module)) {
     XAAS_CHECK(ir::set_plain_attributes(module, set));
     ir::keep_sections(module);
     codegen.PrepareForThinLTO = 1;
-    if (job.prepared) // only the summary is missing
+    if (job.prepared && job.plugins.empty()) // only the summary is missing
       codegen.OptimizationLevel = 0;
     setup.action = clang::Backend_EmitBC;
   }
@@ -423,6 +431,8 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
       return make_error(linked.error().kind, describe(job) + ": " + linked.error().message +
                                                  (errors.empty() ? "" : ": " + errors));
 
+  compiler.LoadRequestedPlugins(); // which this process has loaded
+
   // Neither are blocks that never ran optimized for size.
   XAAS_TRY(const ScopedOption without_size,
            ScopedOption::create("pgso", "false", job.profiling.kind == Profiling::Kind::use));
@@ -433,7 +443,8 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
                              compiler.getVirtualFileSystemPtr(), std::make_unique<BoundedStream>(object));
   };
   clang::CodeGenOptions& codegen = compiler.getCodeGenOpts();
-  const bool again = job.profiling.kind == Profiling::Kind::use; // with counts, the first half does better
+  // With counts, the first half does better. Passes of plugins have their places in the whole.
+  const bool again = job.profiling.kind == Profiling::Kind::use || !job.plugins.empty();
   if (job.prepared && setup.action == clang::Backend_EmitObj && !again) {
     clang::CodeGenOptions optimizing = half_of_pipeline(codegen, add_second_half);
     run(optimizing, clang::Backend_EmitNothing);
@@ -511,7 +522,10 @@ static Result<Object> lower_kernels(const Job& job, llvm::Module& module, std::s
   return object;
 }
 
-Result<Object> lower(const Job& job, const OutputLimit& limit) {
+Result<Object> lower(const Job& job, const OutputLimit& limit, const std::function<Result<void>()>& loaded) {
+  XAAS_CHECK(load_plugins(job.plugins).in(describe(job)));
+  if (loaded)
+    XAAS_CHECK(loaded());
   ir::initialize_back_ends();
   std::string errors;
   llvm::LLVMContext context;

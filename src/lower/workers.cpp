@@ -6,6 +6,7 @@
 
 #include "describe.h"
 
+#include <xaas/base/confine.h>
 #include <xaas/base/process.h>
 #include <xaas/base/trace.h>
 #include <xaas/base/worker.h>
@@ -24,10 +25,25 @@ namespace xaas::lower {
 
 namespace {
 
-Result<std::string> lower_in_worker(const Job& job, uint64_t max_bytes) {
+// With the files that loading the job's plugins takes. A worker without any is confined already.
+WorkerLimits worker_limits(const Job& job, uint64_t max_memory, const Limits& limits) {
+  constexpr uint64_t heading = uint64_t(1) << 28; // precedes the object: to_bytes()
+  WorkerLimits worker{max_memory, limits.cpu_seconds, limits.object + heading};
+  for (const PluginUse& use : job.plugins) {
+    worker.readable.insert(worker.readable.end(), use.plugin.libraries.begin(), use.plugin.libraries.end());
+    worker.further = true;
+    worker.foreign = "the plugin";
+  }
+  return worker;
+}
+
+Result<std::string> lower_in_worker(const Job& job, uint64_t max_memory, uint64_t max_bytes) {
   llvm::install_bad_alloc_error_handler(
       [](void*, const char*, bool) { _exit(no_memory_status); }); // of malloc
-  XAAS_TRY(const Object object, lower(job, {max_bytes, [] { _exit(too_large_status); }}));
+  const auto loaded = [&] {
+    return job.plugins.empty() ? Result<void>() : confine({.max_memory = max_memory});
+  };
+  XAAS_TRY(const Object object, lower(job, {max_bytes, [] { _exit(too_large_status); }}, loaded));
   return to_bytes(object);
 }
 
@@ -94,9 +110,8 @@ private:
   }
 
   Result<Worker> start(const Job& job, uint64_t max_memory) const {
-    constexpr uint64_t heading = uint64_t(1) << 28; // precedes the object: to_bytes()
-    return Worker::start([&] { return lower_in_worker(job, limits_.object); },
-                         {max_memory, limits_.cpu_seconds, limits_.object + heading});
+    return Worker::start([&] { return lower_in_worker(job, max_memory, limits_.object); },
+                         worker_limits(job, max_memory, limits_));
   }
 
   Result<void> take(Running& running) {

@@ -108,6 +108,7 @@ Result<Inventory> take_inventory(const oci::Image& deployed) {
     return make_error(ErrorKind::usage, name + ": does not list its packages",
                       "it was made by an older version; deploy it again");
   inventory.packages = *std::move(packages);
+  XAAS_TRY(inventory.plugins, image::plugins_of(deployed.manifest().annotations).in(name));
   FileList files;
   for (size_t i = 0; i < deployed.manifest().layers.size(); ++i) {
     const oci::Descriptor& layer = deployed.manifest().layers[i];

@@ -82,6 +82,8 @@ public:
     add_application();
     for (size_t i = 0; i < inventory_.packages.size(); ++i)
       add_package(i);
+    for (const image::UsedPlugin& plugin : inventory_.plugins)
+      add_plugin(plugin);
     add_origins();
     Json json;
     json["spdxVersion"] = "SPDX-2.3";
@@ -201,6 +203,17 @@ private:
     relate(image_id, "CONTAINS", id);
     for (const FileHash* file : files)
       relate(id, "CONTAINS", file_id(file->path));
+  }
+
+  // It made the code, and is not in the image.
+  void add_plugin(const image::UsedPlugin& plugin) {
+    const std::string id = "SPDXRef-PassPlugin-" + plugin.digest.hex().substr(0, 32);
+    Json json = package_json(id, plugin.name, plugin.version, {});
+    json["primaryPackagePurpose"] = "LIBRARY";
+    json["summary"] = "pass plugin of LLVM";
+    json["checksums"] = sha256(plugin.digest);
+    packages_.push_back(std::move(json));
+    relate(id, "BUILD_TOOL_OF", image_id);
   }
 
   void add_package(size_t index) {

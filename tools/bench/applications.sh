@@ -22,11 +22,11 @@ while [ $# -gt 0 ]; do
   case "$1" in
   --rounds) rounds=$2; shift 2 ;;
   --table) table=yes kinds=(portable native deployed) form=prepared; shift ;;
-  minimap2 | hmmer | mmseqs2 | btllib | kissfft | zstd | soft-spheres) applications+=("$1"); shift ;;
-  *) echo "usage: $0 [--rounds N] [--table] [minimap2|hmmer|mmseqs2|btllib|kissfft|zstd|soft-spheres]..." >&2; exit 2 ;;
+  minimap2 | hmmer | mmseqs2 | btllib | kissfft | zstd | soft-spheres | lapack | lammps) applications+=("$1"); shift ;;
+  *) echo "usage: $0 [--rounds N] [--table] [minimap2|hmmer|mmseqs2|btllib|kissfft|zstd|soft-spheres|lapack|lammps]..." >&2; exit 2 ;;
   esac
 done
-[ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer mmseqs2 btllib kissfft zstd soft-spheres)
+[ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer mmseqs2 btllib kissfft zstd soft-spheres lapack lammps)
 open_bench
 
 native() { local bin=$1; shift; "$work/$app/$bin/bin/$1" "${@:2}"; } # native DIRECTORY PROGRAM ARGUMENT...
@@ -35,7 +35,7 @@ container() {
   run=$(mktemp -d /tmp/podman-XXXXXX) # podman refuses long names
   rm -rf "$here/podman" # a store belongs to one run directory
   (cd "$here" && podman --root "$here/podman" --runroot "$run" --storage-driver vfs run \
-    --runtime runc --rm --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --network=none -v "$data:$data" \
+    --runtime runc --rm -i --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --network=none -v "$data:$data" -w "$data" \
     --entrypoint "/usr/local/bin/$1" oci:image:here "${@:2}") || code=$?
   rm -rf "$run"
   return $code
@@ -44,7 +44,9 @@ unpacked() { contained "$here/$1" "$data" "/usr/local/bin/$2" "${@:3}"; } # ROOT
 
 ir_build() { # FORM TAG: with an empty cache
   rm -rf "$here/cache.$1"
-  XAAS_CACHE_DIR=$here/cache.$1 "$xaas" build "$spec" --source "$work/$app/source" --ir "$1" -o "oci:$here/image:$2"
+  local points="${app}_configuration[@]" configuration arguments=()
+  for configuration in "${!points:-}"; do [ -z "$configuration" ] || arguments+=(--config "$configuration"); done
+  XAAS_CACHE_DIR=$here/cache.$1 "$xaas" build "$spec" --source "$work/$app/source" --ir "$1" "${arguments[@]}" -o "oci:$here/image:$2"
 }
 
 compare() { # the deployed container's output against the native build's; both into the new directory $1

@@ -205,6 +205,50 @@ END
 lua_run() { "$@" lua "$data/work.lua" "${lua_scale:-20}"; }
 lua_filter() { cat; }
 
+lapack_packages() { packages cmake flang-22 ninja-build; }
+lapack_native() {
+  rm -rf "$2.objects"
+  cmake -S "$work/$app/source" -B "$2.objects" -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_Fortran_COMPILER=flang-22 \
+    -DCMAKE_C_FLAGS="$1" -DCMAKE_Fortran_FLAGS="$1" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$2" \
+    -DBUILD_SHARED_LIBS=ON -DBUILD_TESTING=ON -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON -DCMAKE_INSTALL_RPATH="\$ORIGIN/../lib" \
+    -DCMAKE_INSTALL_LIBDIR=lib
+  cmake --build "$2.objects"
+  cmake --install "$2.objects"
+  mkdir -p "$2/bin"
+  cp "$2.objects"/bin/{xlintstd,xeigtstd,xblat3d} "$2/bin/"
+}
+lapack_data() { # LAPACK's own tests, with larger matrices for the factorizations
+  mkdir "$1"
+  cp "$work/$app/source/TESTING"/{dtest,nep,sep,svd}.in "$1/"
+  sed -E -i 's/^0 1 2 3 5 10 50 .*/0 1 2 3 5 10 130 Values of M/; s/^0 1 2 3 5 10 50( *Values of N.*)/0 1 2 3 5 10 130\1/' "$1/dtest.in"
+}
+lapack_run() {
+  local test
+  for test in dtest:xlintstd nep:xeigtstd sep:xeigtstd svd:xeigtstd; do "$@" "${test#*:}" <"$data/${test%:*}.in"; done
+}
+lapack_filter() { grep -v -i -e second -e time; }
+
+lammps_packages() { packages cmake ninja-build; }
+lammps_configuration=(mpi=off,openmp=off)
+lammps_native() {
+  local arguments
+  mapfile -t arguments < <(spec_arguments "$spec" mpi=off openmp=off)
+  rm -rf "$2.objects"
+  cmake -S "$work/$app/source/cmake" -B "$2.objects" -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
+    -DCMAKE_C_FLAGS="$1" -DCMAKE_CXX_FLAGS="$1" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$2" "${arguments[@]}"
+  cmake --build "$2.objects"
+  cmake --install "$2.objects"
+}
+lammps_data() { # of its own benchmarks: a liquid, a metal, a polymer and a protein, 32,000 atoms each
+  mkdir "$1"
+  cp "$work/$app/source/bench"/{in.lj,in.eam,in.chain,in.rhodo,data.chain,data.rhodo,Cu_u3.eam} "$1/"
+}
+lammps_run() {
+  local problem
+  for problem in lj eam chain rhodo; do (cd "$data" && "$@" lmp -log none -in "in.$problem"); done
+}
+lammps_filter() { grep -v -i -e time -e performance -e 'CPU use' -e '|' -e seconds -e memory; }
+
 # run_median KIND: of the CPU seconds in the files run.1 to run.$rounds, which have a line for each of `kinds`.
 run_median() {
   local round line=1

@@ -19,13 +19,14 @@ struct Confinement {
   std::vector<fs::path> writable; // directories in which files may be read, created and removed
   uint64_t max_memory = 0;        // bytes of data beyond what it already has; 0: no limit
   uint64_t max_file = 0;          // bytes of a file; 0: max_memory
+  bool further = false;           // it will call confine() again, with less
 
   bool uses_files() const { return !readable.empty() || !writable.empty(); }
 };
 
-// Confines this process permanently; call it before reading any input. Without `readable` and `writable` no
-// file can be opened any more, but open files stay open. Protections in missing_confinement() are skipped; if
-// another one fails, that is an error.
+// Confines this process permanently, and once more after `further`; call it before reading any input. Without
+// `readable` and `writable` no file can be opened any more, but open files stay open. Protections in
+// missing_confinement() are skipped; if another one fails, that is an error.
 Result<void> confine(const Confinement& confinement);
 
 // Which of "Landlock" and "seccomp" this system lacks, because of an old kernel, an emulator, or a

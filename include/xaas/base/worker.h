@@ -34,8 +34,10 @@ struct WorkerLimits {
   std::vector<fs::path> readable = {};
   std::vector<fs::path> writable = {}; // the first is its working directory
   uint64_t max_file = 0;               // bytes of a file that it writes; 0: no limit of its own
+  bool further = false;                // the task calls confine() for what follows
 
   std::string name = "the worker"; // in messages
+  std::string foreign = {};        // whose code it also runs ("the pass plugin"), at fault if it crashes
 };
 
 // What the worker computes: an answer, or an error of kind failed, integrity or unsatisfied.
@@ -49,7 +51,8 @@ public:
   Worker(Worker&& other) noexcept
       : child_(std::exchange(other.child_, -1)), answer_(std::move(other.answer_)),
         words_(std::move(other.words_)), clock_(other.clock_), max_answer_(other.max_answer_),
-        name_(std::move(other.name_)), received_(std::move(other.received_)) {}
+        name_(std::move(other.name_)), foreign_(std::move(other.foreign_)),
+        received_(std::move(other.received_)) {}
   Worker& operator=(Worker&&) = delete;
   ~Worker();
 
@@ -76,7 +79,7 @@ private:
   Pipe answer_, words_;
   ChildClock clock_;
   uint64_t max_answer_;
-  std::string name_, received_;
+  std::string name_, foreign_, received_;
   ChildEnd end_;
 };
 

@@ -11,6 +11,7 @@
 
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
+#include <xaas/deploy/plugins.h>
 #include <xaas/device/assembler.h>
 #include <xaas/device/make.h>
 #include <xaas/enclose/enclose.h>
@@ -74,9 +75,10 @@ struct Request {
   bool count = false;
   std::optional<profile::Profile> profile;
   bool attached_profile = false; // that which is attached to the IR image
-  bool lto = false;              // optimize each program and library as a whole (ThinLTO)
-  bool dry_run = false;          // only select
-  bool details = false;          // also report every CPU feature that `system` lacks
+  PluginRequest plugins;
+  bool lto = false;     // optimize each program and library as a whole (ThinLTO)
+  bool dry_run = false; // only select
+  bool details = false; // also report every CPU feature that `system` lacks
   // With dry_run: also find out which form each kernel on the CPU has. This reads the kernels' modules.
   bool explain_kernels = false;
   unsigned jobs = 1;
@@ -144,9 +146,10 @@ struct Report {
   CriticalPath path;                    // of the host's modules that were lowered
   uint64_t native_objects = 0, links = 0;
   std::optional<Lto> lto;
-  bool counts = false;                  // the programs have counters
-  bool atomic_counts = false;           // which threads share
-  std::optional<ProfileUse> profile;    // by which they were optimized
+  bool counts = false;               // the programs have counters
+  bool atomic_counts = false;        // which threads share
+  std::optional<ProfileUse> profile; // by which they were optimized
+  std::vector<image::UsedPlugin> plugins;
   std::vector<image::Warning> warnings; // about the deployed image, sorted
   Seconds seconds;
 };

@@ -19,6 +19,7 @@ inline constexpr const char* host = "dev.xaas.host";
 inline constexpr const char* gpu_code = "dev.xaas.gpu.code";
 inline constexpr const char* checked_kernels = "dev.xaas.checked-kernels";
 inline constexpr const char* profile = "dev.xaas.profile"; // profile_counts, or the digest of the profile
+inline constexpr const char* plugins = "dev.xaas.plugins"; // pass plugins that ran: UsedPlugin
 } // namespace annotation
 inline constexpr const char* profile_counts = "counts"; // the programs have counters
 
@@ -73,5 +74,19 @@ std::string to_annotation(const std::vector<GpuCode>& code);
 
 // Of a deployed image; empty without the annotation. Integrity error if malformed.
 Result<std::vector<GpuCode>> gpu_code_of(const Annotations& annotations);
+
+// A pass plugin that ran when the image was deployed.
+struct UsedPlugin {
+  std::string name, version;
+  Digest digest;                    // of its file
+  bool for_all = false;             // on all units, although none asks for it
+  uint64_t units = 0;               // on how many
+  std::vector<std::string> options; // that the user set: "name=value"
+  bool operator==(const UsedPlugin&) const = default;
+};
+Json to_json(const std::vector<UsedPlugin>& plugins); // also the annotation: compact JSON, with these keys
+
+// Of a deployed image; empty without the annotation. Integrity error if malformed.
+Result<std::vector<UsedPlugin>> plugins_of(const Annotations& annotations);
 
 } // namespace xaas::image

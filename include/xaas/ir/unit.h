@@ -34,6 +34,15 @@ struct UnitOptions {
   Digest digest() const;
 };
 
+// A pass plugin (-fpass-plugin) that the source's command line asks for. Images name plugins, and never bring
+// them.
+struct AskedPlugin {
+  std::string name, version;        // as the plugin reports them
+  Digest digest;                    // of its file
+  std::vector<std::string> options; // LLVM options that it adds and the command sets: "name", "name=value"
+  bool operator==(const AskedPlugin&) const = default;
+};
+
 // The CPU itself as a device, to which OpenMP can offload.
 inline constexpr const char* host_device = "host";
 
@@ -55,6 +64,9 @@ struct Unit {
   std::string offload = {};
   // No -O option was written, so nothing is optimized. (With -O0, somebody wanted that.)
   bool unoptimized = false;
+  // That run on the module, in this order. Such a module has no prepared form, because plugins add passes to
+  // both halves of the optimizer.
+  std::vector<AskedPlugin> plugins = {};
   bool has_device_image() const { return !device.empty() && offload.empty(); }
   bool operator==(const Unit&) const = default;
   Digest id() const; // names the unit: of to_json(*this)

@@ -5,6 +5,7 @@
 #include <xaas/base/result.h>
 #include <xaas/cpukernel/cpukernel.h>
 #include <xaas/ir/unit.h>
+#include <xaas/lower/plugins.h>
 #include <xaas/target/cpu.h>
 
 #include <functional>
@@ -67,6 +68,9 @@ struct Job {
   // modules, in place of `bitcode`. `unit` and `options` then stand for all of them.
   std::vector<LinkedSource> linked = {};
   Profiling profiling = {}; // for Form::object and Form::thin_lto of a unit for the host
+  // That run on the module, in this order. For the same forms; a module in prepared form runs through the
+  // whole optimizer again.
+  std::vector<PluginUse> plugins = {};
 };
 
 // True for a GPU. Units for NVIDIA are lowered to PTX, which is text; units for AMD to an object, which is
@@ -109,8 +113,10 @@ struct OutputLimit {
 
 // Lowers in this process. No thread can open a file meanwhile. Bitcode that cannot be parsed, or options that
 // cannot be applied: integrity error that names unit and module. An error of the back end (inline assembly
-// that the target refuses), or an object over the limit: failed.
-Result<Object> lower(const Job& job, const OutputLimit& limit = {});
+// that the target refuses), or an object over the limit: failed. Plugins are loaded first, for good.
+// `loaded` is called after that, and before anything of the job is read.
+Result<Object> lower(const Job& job, const OutputLimit& limit = {},
+                     const std::function<Result<void>()>& loaded = {});
 
 // Limits for lowering many modules.
 struct Limits {
@@ -125,7 +131,8 @@ using ObjectSink = std::function<Result<void>(size_t, Object)>;
 
 // Lowers `count` jobs in worker processes, in the given order (put the longest first). `job` is called in
 // this process when a worker is free, `done` in this process with each object, in any order. Workers are
-// confined (base/confine.h). A worker that dies or exceeds a limit is a failed error that names the module.
+// confined (base/confine.h); those of jobs with plugins can open these and their libraries until they have
+// loaded them. A worker that dies or exceeds a limit is a failed error that names the module.
 // The first error ends the work. Must be called from a process with one thread: workers are forked without
 // exec, so that no other program of the machine takes part.
 Result<void> lower_all(size_t count, const JobSource& job, const ObjectSink& done, const Limits& limits,

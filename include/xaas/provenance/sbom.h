@@ -5,6 +5,7 @@
 #include <xaas/base/json.h>
 #include <xaas/base/result.h>
 #include <xaas/image/application_image.h>
+#include <xaas/image/deployed.h>
 #include <xaas/image/packages.h>
 #include <xaas/oci/image.h>
 #include <xaas/oci/layer.h>
@@ -48,7 +49,8 @@ struct Inventory {
   Digest image;     // of the manifest
   std::map<std::string, std::string> annotations;
   std::vector<image::PackageUse> packages;
-  std::vector<FileHash> files; // of a deployed image, without those of its base; in any order
+  std::vector<FileHash> files;                 // of a deployed image, without those of its base; in any order
+  std::vector<image::UsedPlugin> plugins = {}; // of a deployed image
 };
 
 // For a deployed image, reads its layers; the last layer decides about special files and about files that

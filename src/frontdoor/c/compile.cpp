@@ -2,6 +2,7 @@
 #include "c/known_compile.h"
 #include "device/units.h"
 #include "llvm_ir/compile.h"
+#include "plugins.h"
 #include "working_object.h"
 
 #include <xaas/ir/options.h>
@@ -86,14 +87,14 @@ std::string lesser_bitcode(std::vector<std::string> command, const session::Sess
 class Capture {
 public:
   Capture(const session::Session& session, const std::vector<std::string>& command,
-          std::shared_ptr<clang::CompilerInvocation> invocation, ir::UnitOptions options, ir::Unit draft,
-          const DeviceCode& device)
-      : session_(session), command_(command), device_(device),
-        writer_(session, std::move(options), std::move(draft), invocation->getFrontendOpts().OutputFile),
+          std::shared_ptr<clang::CompilerInvocation> invocation, UnitWriter writer, const DeviceCode& device)
+      : session_(session), command_(command), device_(device), writer_(std::move(writer)),
         compile_(session, std::move(invocation), writer_.draft()) {}
 
   Result<CompileResult> run(const clang::TextDiagnosticBuffer& messages) {
-    if (const known::KnownUnit* known = compile_.find())
+    // What a plugin does to the working object is not in the keys of known outcomes.
+    const bool may_be_known = writer_.draft().plugins.empty();
+    if (const known::KnownUnit* known = may_be_known ? compile_.find() : nullptr)
       return known->object.empty() ? complete(*known) : use(*known);
     XAAS_TRY(FrontendResult frontend, compile_.compile(&messages));
     if (!frontend.compiled) {
@@ -112,7 +113,8 @@ public:
     if (refusal)
       return CompileResult{CompileOutcome::carried, writer_.output(), *refusal};
     std::cerr << frontend.messages; // Clang compiles a carried source again, and prints its messages itself
-    compile_.file(unit);
+    if (may_be_known)
+      compile_.file(unit);
     return writer_.write(unit, false, compile_.text());
   }
 
@@ -176,6 +178,9 @@ CompileResult capture_compile(const session::Session& session, const WrittenMach
   const fs::path output = invocation->getFrontendOpts().OutputFile;
   const std::string source = invocation->getFrontendOpts().Inputs[0].getFile().str();
 
+  Result<std::vector<lower::PluginUse>> plugins = take_plugins(*invocation);
+  if (!plugins)
+    return {CompileOutcome::carried, output, plugins.error().message};
   Result<ir::UnitOptions> options = ir::options_of(*invocation);
   std::string refusal = refusal_of(*invocation, written);
   if (refusal.empty() && !options)
@@ -186,10 +191,12 @@ CompileResult capture_compile(const session::Session& session, const WrittenMach
   unit.source = source == "-" ? "-" : portable_name(session, source);
   unit.machine = machine_flags(invocation->getTargetOpts(), written);
   unit.unoptimized = is_unoptimized(*options, written);
+  unit.plugins = asked_plugins(*plugins);
+  UnitWriter writer(session, *std::move(options), unit, output, *std::move(plugins));
   // If the result is `carried`, Clang makes the object, or reports in its own words why it cannot.
   const Result<CompileResult> result =
-      is_ir ? capture_ir(session, *invocation, UnitWriter(session, *std::move(options), unit, output))
-            : Capture(session, command, invocation, *std::move(options), unit, device).run(messages);
+      is_ir ? capture_ir(session, *invocation, std::move(writer))
+            : Capture(session, command, invocation, std::move(writer), device).run(messages);
   if (result)
     return *result;
   std::cerr << "xaas: error: compiling " << source << ": " << result.error().message << "\n";

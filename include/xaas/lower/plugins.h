@@ -1,0 +1,40 @@
+// Pass plugins: libraries that add passes of their own to LLVM's pipelines, as with Clang's -fpass-plugin.
+//
+// Source: llvm/Plugins/PassPlugin.h.
+#pragma once
+
+#include <xaas/base/digest.h>
+#include <xaas/base/file.h>
+#include <xaas/base/result.h>
+
+#include <string>
+#include <vector>
+
+namespace xaas::lower {
+
+struct PassPlugin {
+  fs::path file;                    // absolute, without links
+  Digest digest;                    // of the file
+  std::string name, version;        // as the plugin reports them
+  std::vector<std::string> options; // names of the LLVM options that it adds, sorted
+  std::vector<fs::path> libraries;  // files that the dynamic loader may open for it
+};
+
+// A plugin that runs on a module, with options of its own ("name" or "name=value").
+struct PluginUse {
+  PassPlugin plugin;
+  std::vector<std::string> options;
+};
+
+constexpr double longest_plugin_start = 60; // CPU seconds
+
+// Checks a plugin, and loads it in a confined worker, which can open only the plugin and its libraries.
+// not_found: there is no such file. unsatisfied: it is no library for this machine, brings an LLVM of its
+// own, is for another LLVM, or lacks a library. failed: it crashed, or took longer than `cpu_seconds`.
+// Messages name the file. Must be called from a process with one thread.
+Result<PassPlugin> open_plugin(const fs::path& file, double cpu_seconds = longest_plugin_start);
+
+// "NAME VERSION", for messages.
+std::string to_string(const PassPlugin& plugin);
+
+} // namespace xaas::lower

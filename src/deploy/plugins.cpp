@@ -1,0 +1,164 @@
+#include <xaas/base/text.h>
+#include <xaas/deploy/plugins.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace xaas::deploy {
+
+namespace {
+
+std::string name_of(const std::string& option) {
+  return option.substr(0, option.find('='));
+}
+
+bool adds(const lower::PassPlugin& plugin, const std::string& option) {
+  return std::binary_search(plugin.options.begin(), plugin.options.end(), name_of(option));
+}
+
+std::string described(const std::string& name, const std::string& version, const Digest& digest) {
+  return name + (version.empty() ? "" : " " + version) + " (" + digest.to_string() + ")";
+}
+std::string described(const ir::AskedPlugin& plugin) {
+  return described(plugin.name, plugin.version, plugin.digest);
+}
+std::string described(const lower::PassPlugin& plugin) {
+  return described(plugin.name, plugin.version, plugin.digest);
+}
+
+class Chooser {
+public:
+  Chooser(const image::Bundle& bundle, const PluginRequest& request)
+      : bundle_(bundle), request_(request), asked_for_(request.given.size(), 0) {}
+
+  Result<PluginChoice> choose(const std::set<Digest>& units) {
+    XAAS_CHECK(check_options());
+    for (const Digest& id : units)
+      XAAS_CHECK(take_asked(id));
+    for (size_t i = 0; i < request_.given.size(); ++i)
+      if (asked_for_[i] == 0)
+        XAAS_CHECK(take_for_all(i, units));
+    for (size_t i = 0; i < request_.given.size(); ++i) {
+      const lower::PassPlugin& plugin = request_.given[i];
+      choice_.used.push_back({plugin.name, plugin.version, plugin.digest, asked_for_[i] == 0,
+                              asked_for_[i] == 0 ? units.size() : asked_for_[i], given_options(plugin)});
+    }
+    return std::move(choice_);
+  }
+
+private:
+  Result<void> check_options() const {
+    for (const std::string& option : request_.options)
+      if (std::none_of(request_.given.begin(), request_.given.end(),
+                       [&](const lower::PassPlugin& plugin) { return adds(plugin, option); }))
+        return make_error(ErrorKind::usage, "--plugin-option " + option + ": no plugin adds this option",
+                          added_options());
+    return {};
+  }
+
+  std::string added_options() const {
+    std::vector<std::string> all;
+    for (const lower::PassPlugin& plugin : request_.given)
+      all.insert(all.end(), plugin.options.begin(), plugin.options.end());
+    return all.empty() ? "the plugins add none" : "the plugins add " + join(all, ", ");
+  }
+
+  // Values that the user sets.
+  std::vector<std::string> given_options(const lower::PassPlugin& plugin) const {
+    std::vector<std::string> options;
+    for (const std::string& option : request_.options)
+      if (adds(plugin, option) && option.find('=') != std::string::npos)
+        options.push_back(option);
+    return options;
+  }
+
+  Result<void> take_asked(const Digest& id) {
+    const ir::Unit& unit = bundle_.units.at(id);
+    for (const ir::AskedPlugin& asked : unit.plugins) {
+      XAAS_TRY(const size_t index, find(unit, asked));
+      ++asked_for_[index];
+      const lower::PassPlugin& plugin = request_.given[index];
+      std::vector<std::string> options = given_options(plugin);
+      for (const std::string& option : asked.options) {
+        XAAS_TRY(const bool given, check_allowed(unit, asked, option));
+        if (!given)
+          options.push_back(option);
+      }
+      choice_.units[id].push_back({plugin, std::move(options)});
+    }
+    return {};
+  }
+
+  Result<size_t> find(const ir::Unit& unit, const ir::AskedPlugin& asked) const {
+    const auto index_of = [&](const auto& is_it) {
+      return static_cast<size_t>(std::find_if(request_.given.begin(), request_.given.end(), is_it) -
+                                 request_.given.begin());
+    };
+    const size_t same =
+        index_of([&](const lower::PassPlugin& plugin) { return plugin.digest == asked.digest; });
+    if (same < request_.given.size())
+      return same;
+    const size_t other = index_of([&](const lower::PassPlugin& plugin) { return plugin.name == asked.name; });
+    if (other < request_.given.size() && request_.any_build)
+      return other;
+    const std::string what = unit.source + " asks for the pass plugin " + described(asked);
+    if (other < request_.given.size())
+      return make_error(ErrorKind::unsatisfied,
+                        what + "; " + request_.given[other].file.string() + " is " +
+                            described(request_.given[other]),
+                        "--any-plugin-build takes another build of a plugin");
+    return make_error(ErrorKind::unsatisfied, what, "give the plugin with --pass-plugin FILE");
+  }
+
+  // Whether the user's own value replaces that of the unit.
+  Result<bool> check_allowed(const ir::Unit& unit, const ir::AskedPlugin& plugin,
+                             const std::string& option) const {
+    const auto allowed =
+        std::find_if(request_.options.begin(), request_.options.end(),
+                     [&](const std::string& each) { return name_of(each) == name_of(option); });
+    if (allowed == request_.options.end())
+      return make_error(ErrorKind::unsatisfied,
+                        unit.source + " sets the option -" + option + " of the pass plugin " + plugin.name,
+                        "--plugin-option " + name_of(option) + " allows it");
+    return allowed->find('=') != std::string::npos;
+  }
+
+  Result<void> take_for_all(size_t index, const std::set<Digest>& units) {
+    const lower::PassPlugin& plugin = request_.given[index];
+    if (!request_.for_all)
+      return make_error(ErrorKind::usage,
+                        plugin.file.string() + ": nothing in this configuration asks for the pass plugin " +
+                            described(plugin),
+                        "--for all runs it on all of the application's IR");
+    for (const Digest& id : units)
+      choice_.units[id].push_back({plugin, given_options(plugin)});
+    return {};
+  }
+
+  const image::Bundle& bundle_;
+  const PluginRequest& request_;
+  std::vector<uint64_t> asked_for_; // units that ask for each of the given plugins
+  PluginChoice choice_;
+};
+
+} // namespace
+
+std::string PluginChoice::key(const Digest& unit) const {
+  std::string key;
+  for (const lower::PluginUse& use : of(unit))
+    key += " plugin " + use.plugin.digest.to_string() + " " + Json(use.options).dump();
+  return key;
+}
+
+const std::vector<lower::PluginUse>& PluginChoice::of(const Digest& unit) const {
+  static const std::vector<lower::PluginUse> none;
+  const auto found = units.find(unit);
+  return found == units.end() ? none : found->second;
+}
+
+Result<PluginChoice> choose_plugins(const image::Bundle& bundle, const std::set<Digest>& units,
+                                    const PluginRequest& request) {
+  return Chooser(bundle, request).choose(units);
+}
+
+} // namespace xaas::deploy

@@ -1,0 +1,94 @@
+#include "plugins.h"
+
+#include <clang/Frontend/CompilerInvocation.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace xaas::frontdoor {
+
+namespace {
+
+// An option of LLVM without the dashes: "name" or "name=value".
+std::string without_dashes(const std::string& argument) {
+  return argument.substr(std::min(argument.size(), argument.find_first_not_of('-')));
+}
+
+bool adds(const lower::PassPlugin& plugin, const std::string& option) {
+  return std::binary_search(plugin.options.begin(), plugin.options.end(), option.substr(0, option.find('=')));
+}
+
+// Moves the options that a plugin adds to their plugin.
+void take_options(std::vector<std::string>& arguments, std::vector<lower::PluginUse>& plugins) {
+  std::erase_if(arguments, [&](const std::string& argument) {
+    const std::string option = without_dashes(argument);
+    const auto owner = std::find_if(plugins.begin(), plugins.end(),
+                                    [&](const lower::PluginUse& use) { return adds(use.plugin, option); });
+    if (owner == plugins.end())
+      return false;
+    owner->options.push_back(option);
+    return true;
+  });
+}
+
+fs::path place_of(const session::Session& session, const Digest& plugin) {
+  return session.directory / "plugins" / plugin.hex();
+}
+
+} // namespace
+
+Result<std::vector<lower::PluginUse>> take_plugins(clang::CompilerInvocation& invocation) {
+  std::vector<lower::PluginUse> plugins;
+  std::vector<std::string>& files = invocation.getCodeGenOpts().PassPlugins;
+  for (const std::string& file : files) {
+    Result<lower::PassPlugin> plugin = lower::open_plugin(file);
+    if (!plugin) {
+      std::string why = plugin.error().message;
+      if (const size_t at = why.find(file); at != std::string::npos)
+        why.replace(at, file.size(), fs::path(file).filename().string());
+      return make_error(plugin.error().kind, why);
+    }
+    plugins.push_back({*std::move(plugin), {}});
+  }
+  clang::FrontendOptions& options = invocation.getFrontendOpts();
+  std::erase_if(options.Plugins, [&](const std::string& file) {
+    std::error_code code;
+    return std::any_of(plugins.begin(), plugins.end(), [&](const lower::PluginUse& use) {
+      return fs::equivalent(use.plugin.file, file, code);
+    });
+  });
+  take_options(options.LLVMArgs, plugins);
+  files.clear();
+  return plugins;
+}
+
+std::vector<ir::AskedPlugin> asked_plugins(const std::vector<lower::PluginUse>& plugins) {
+  std::vector<ir::AskedPlugin> asked;
+  for (const lower::PluginUse& use : plugins)
+    asked.push_back({use.plugin.name, use.plugin.version, use.plugin.digest, use.options});
+  return asked;
+}
+
+Result<void> remember_plugins(const session::Session& session, const std::vector<lower::PluginUse>& plugins) {
+  for (const lower::PluginUse& use : plugins) {
+    const fs::path place = place_of(session, use.plugin.digest);
+    XAAS_CHECK(make_directories(place.parent_path()));
+    XAAS_CHECK(write_file(place, use.plugin.file.string(), 0644, false));
+  }
+  return {};
+}
+
+Result<std::vector<lower::PluginUse>> remembered_plugins(const session::Session& session,
+                                                         const std::vector<ir::AskedPlugin>& asked) {
+  std::vector<lower::PluginUse> plugins;
+  for (const ir::AskedPlugin& each : asked) {
+    XAAS_TRY(const std::string file, read_file(place_of(session, each.digest)));
+    XAAS_TRY(lower::PassPlugin plugin, lower::open_plugin(file));
+    if (plugin.digest != each.digest)
+      return make_error(ErrorKind::failed, "pass plugin " + file + " has changed during the build");
+    plugins.push_back({std::move(plugin), each.options});
+  }
+  return plugins;
+}
+
+} // namespace xaas::frontdoor
