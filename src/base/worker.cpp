@@ -44,7 +44,7 @@ Result<void> prepare(const WorkerLimits& limits) {
 
 Worker::Worker(pid_t child, Pipe answer, Pipe words, const WorkerLimits& limits)
     : child_(child), answer_(std::move(answer)), words_(std::move(words)), clock_(child, limits.cpu_seconds),
-      max_answer_(limits.answer), name_(limits.name), foreign_(limits.foreign) {}
+      max_answer_(limits.answer), name_(limits.name), fault_(limits.fault) {}
 
 Result<Worker> Worker::start(const WorkerTask& task, const WorkerLimits& limits) {
   const std::string what = "starting " + limits.name;
@@ -120,9 +120,8 @@ Worker::Death Worker::death() {
                                              : std::string(" was ended by signal ") + strsignal(end_.status));
   if (const std::string words = last_words(); !words.empty())
     message += ": " + words;
-  return {false, foreign_.empty()
-                     ? crash_error(message)
-                     : make_error(ErrorKind::failed, message + "; this is probably a fault of " + foreign_)};
+  return {false,
+          fault_.empty() ? crash_error(message) : make_error(ErrorKind::failed, message + "; " + fault_)};
 }
 
 // The first line that the worker printed.

@@ -39,8 +39,8 @@ namespace xaas::lower {
 
 namespace {
 
-constexpr const char* relink_hint = "link the plugin without LLVM's libraries (-lLLVM): it takes LLVM's "
-                                    "functions from the program that loads it";
+constexpr const char* relink_hint =
+    "link its objects without LLVM's libraries: it takes LLVM's functions from the program that loads it";
 
 Error refused(const std::string& why, const std::string& hint = {}) {
   return make_error(ErrorKind::unsatisfied, why, hint);
@@ -183,7 +183,7 @@ static Result<PassPlugin> open_checked(const fs::path& file, double cpu_seconds)
            run_worker([&] { return ask_plugin(plugin.file); }, {.cpu_seconds = cpu_seconds,
                                                                 .readable = plugin.libraries,
                                                                 .name = "the process that loads it",
-                                                                .foreign = "the plugin"}));
+                                                                .fault = fault_of_plugin}));
   XAAS_TRY(const Json json, parse_json(answer, "what it reports", false, ErrorKind::failed));
   const JsonReader reader(json, "what it reports", ErrorKind::failed);
   XAAS_TRY(plugin.name, reader.string_at("name"));

@@ -5,6 +5,7 @@
 // alone, with all of it.
 
 #include "describe.h"
+#include "load_plugins.h"
 
 #include <xaas/base/confine.h>
 #include <xaas/base/process.h>
@@ -32,7 +33,7 @@ WorkerLimits worker_limits(const Job& job, uint64_t max_memory, const Limits& li
   for (const PluginUse& use : job.plugins) {
     worker.readable.insert(worker.readable.end(), use.plugin.libraries.begin(), use.plugin.libraries.end());
     worker.further = true;
-    worker.foreign = "the plugin";
+    worker.fault = fault_of_plugin;
   }
   return worker;
 }

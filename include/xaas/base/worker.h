@@ -37,7 +37,7 @@ struct WorkerLimits {
   bool further = false;                // the task calls confine() for what follows
 
   std::string name = "the worker"; // in messages
-  std::string foreign = {};        // whose code it also runs ("the pass plugin"), at fault if it crashes
+  std::string fault = {};          // whose fault a crash is, if not ours, as in crash_error()
 };
 
 // What the worker computes: an answer, or an error of kind failed, integrity or unsatisfied.
@@ -51,7 +51,7 @@ public:
   Worker(Worker&& other) noexcept
       : child_(std::exchange(other.child_, -1)), answer_(std::move(other.answer_)),
         words_(std::move(other.words_)), clock_(other.clock_), max_answer_(other.max_answer_),
-        name_(std::move(other.name_)), foreign_(std::move(other.foreign_)),
+        name_(std::move(other.name_)), fault_(std::move(other.fault_)),
         received_(std::move(other.received_)) {}
   Worker& operator=(Worker&&) = delete;
   ~Worker();
@@ -79,7 +79,7 @@ private:
   Pipe answer_, words_;
   ChildClock clock_;
   uint64_t max_answer_;
-  std::string name_, foreign_, received_;
+  std::string name_, fault_, received_;
   ChildEnd end_;
 };
 
