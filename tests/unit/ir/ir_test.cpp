@@ -69,6 +69,29 @@ TEST(UnitJson, DeviceCode) {
   }
 }
 
+TEST(UnitJson, PassPlugins) {
+  Unit unit{"a.c", digest_of("m"), digest_of("o"), {}};
+  const Digest without = unit.id();
+  unit.plugins = {{"enzyme", "22", digest_of("p"), {"enzyme-print", "enzyme-width=2"}},
+                  {"count", "", digest_of("q"), {}}};
+  EXPECT_NE(unit.id(), without);
+  const Json json = to_json(unit);
+  const auto parsed = parse_unit(JsonReader(json, "unit"));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(*parsed, unit);
+  for (const char* key : {"name", "version", "digest", "options"}) {
+    Json changed = json;
+    changed["plugins"][1][key] = 1;
+    const auto refused = parse_unit(JsonReader(changed, "unit"));
+    ASSERT_FALSE(refused) << key;
+    EXPECT_EQ(refused.error().kind, ErrorKind::integrity);
+    EXPECT_THAT(refused.error().message, HasSubstr("unit/plugins/1"));
+    changed = json;
+    changed["plugins"][0].erase(key);
+    EXPECT_FALSE(parse_unit(JsonReader(changed, "unit"))) << key;
+  }
+}
+
 TEST(UnitJson, LinkedDeviceCode) {
   Unit unit{"a.c", digest_of("m"), digest_of("o"), {}};
   unit.device = {{host_device, digest_of("a")}, {"sm_90", digest_of("b")}};
