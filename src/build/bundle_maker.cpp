@@ -42,6 +42,8 @@ Result<void> BundleMaker::reach_unit(const Digest& id, Reached& reached) {
     const std::string name = origin == origins_.end() ? "library" : origin->second.path.filename().string();
     XAAS_CHECK(reach_kit({RefKind::kit, library, name}, reached));
   }
+  if (unit.profile)
+    XAAS_CHECK(reach_kit({RefKind::kit, *unit.profile, "profile"}, reached));
   for (const auto& [arch, device] : unit.device)
     XAAS_CHECK(reach_unit(device, reached));
   bundle_.units.emplace(id, std::move(unit));

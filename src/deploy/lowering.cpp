@@ -328,6 +328,11 @@ private:
     job.form = wanted.second;
     if (wanted.second == lower::Form::object || wanted.second == lower::Form::thin_lto) {
       job.profiling = result_.profiling;
+      if (job.unit.profile && job.profiling.kind == lower::Profiling::Kind::none) {
+        XAAS_TRY(std::string counts, inputs_.contents.read(*job.unit.profile));
+        job.profiling.kind = lower::Profiling::Kind::own;
+        job.profiling.counts = std::make_shared<const std::string>(std::move(counts));
+      }
       job.plugins = inputs_.plugins.of(wanted.first);
     }
     if (const auto image = result_.device.images.find(wanted.first); image != result_.device.images.end())

@@ -18,7 +18,7 @@ const Digest& stored_module(const Bundle& bundle, const Digest& unit) {
 
 int format_of(const Bundle& bundle) {
   if (std::any_of(bundle.units.begin(), bundle.units.end(),
-                  [](const auto& unit) { return !unit.second.plugins.empty(); }))
+                  [](const auto& unit) { return !unit.second.plugins.empty() || unit.second.profile; }))
     return 4;
   return bundle.base ? 3 : bundle.prepared.empty() ? 1 : 2;
 }

@@ -97,6 +97,8 @@ private:
     usage.modules.insert(module);
     for (const Digest& library : found->second.libraries)
       XAAS_CHECK(file({RefKind::kit, library, ""}));
+    if (found->second.profile)
+      XAAS_CHECK(file({RefKind::kit, *found->second.profile, ""}));
     return &found->second;
   }
 

@@ -106,6 +106,8 @@ Json to_json(const Unit& unit) {
     json["unoptimized"] = true;
   for (const AskedPlugin& plugin : unit.plugins)
     json["plugins"].push_back(to_json(plugin));
+  if (unit.profile)
+    json["profile"] = unit.profile->to_string();
   return json;
 }
 
@@ -136,7 +138,7 @@ Result<UnitOptions> parse_unit_options(const JsonReader& reader) {
 
 Result<Unit> parse_unit(const JsonReader& reader) {
   XAAS_CHECK(reader.only({"source", "module", "options", "machine", "libraries", "device", "offload",
-                          "unoptimized", "plugins"}));
+                          "unoptimized", "plugins", "profile"}));
   Unit unit;
   XAAS_TRY(unit.source, reader.string_at("source"));
   XAAS_TRY(const std::string module, reader.string_at("module"));
@@ -166,6 +168,10 @@ Result<Unit> parse_unit(const JsonReader& reader) {
   }
   XAAS_CHECK(parse_offload(reader, unit));
   XAAS_TRY(unit.unoptimized, reader.boolean_or("unoptimized", false));
+  if (reader.has("profile")) {
+    XAAS_TRY(const std::string profile, reader.string_at("profile"));
+    XAAS_TRY(unit.profile, Digest::parse(profile).in(reader.where() + "/profile"));
+  }
   if (const auto plugins = reader.find("plugins")) {
     XAAS_TRY(const std::vector<JsonReader> items, plugins->items());
     for (const JsonReader& item : items) {

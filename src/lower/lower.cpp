@@ -146,6 +146,15 @@ clang::CodeGenOptions half_of_pipeline(const clang::CodeGenOptions& codegen, Add
   return options;
 }
 
+constexpr const char* counts_file = "counts"; // in a file system in memory
+
+llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> file_system_with(const Profiling& profiling) {
+  auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
+  if (profiling.counts)
+    files->addFile(counts_file, 0, llvm::MemoryBuffer::getMemBuffer(*profiling.counts, "", false));
+  return files;
+}
+
 // What the profile has for the functions of a module.
 struct ProfileMatch {
   uint64_t functions = 0, matched = 0;
@@ -203,10 +212,8 @@ void add_profiling(llvm::PassBuilder& builder, const Profiling& profiling,
           passes.addPass(llvm::InstrProfilingLoweringPass(options, false));
           return;
         }
-        auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
-        files->addFile("counts", 0, llvm::MemoryBuffer::getMemBuffer(*profiling.counts, "", false));
         passes.addPass(NoteCold{{}, match});
-        passes.addPass(llvm::PGOInstrumentationUse("counts", "", false, files));
+        passes.addPass(llvm::PGOInstrumentationUse(counts_file, "", false, file_system_with(profiling)));
         passes.addPass(JudgeProfile{{}, match});
       });
 }
@@ -379,6 +386,10 @@ static Result<Setup> set_up(const Job& job, llvm::Module& module) {
   target.FeaturesAsWritten.insert(target.FeaturesAsWritten.end(), set.features.begin(), set.features.end());
   codegen.VerifyModule = 0;
   codegen.VerifyEach = 0;
+  if (job.profiling.kind == Profiling::Kind::own)
+    codegen.ProfileInstrumentUsePath = counts_file;
+  else
+    codegen.setProfileUse(llvm::driver::ProfileInstrKind::ProfileNone);
   if (job.form == Form::working)
     make_working(codegen);
   if (setup.action == clang::Backend_EmitAssembly)
@@ -411,7 +422,8 @@ static Result<Setup> set_up(const Job& job, llvm::Module& module) {
 static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, std::string& errors,
                            const OutputLimit& limit) {
   const auto match = std::make_shared<ProfileMatch>();
-  const bool profiles = job.profiling.kind != Profiling::Kind::none;
+  const bool profiles =
+      job.profiling.kind == Profiling::Kind::count || job.profiling.kind == Profiling::Kind::use;
   if (profiles)
     setup.invocation->getCodeGenOpts().PassBuilderCallbacks.emplace_back(
         [&job, match](llvm::PassBuilder& builder) { add_profiling(builder, job.profiling, match); });
@@ -419,7 +431,7 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
   XAAS_TRY(const ScopedOption without_values, ScopedOption::create("disable-vp", "true", profiles));
   llvm::raw_string_ostream error_stream(errors);
   clang::CompilerInstance compiler(setup.invocation);
-  compiler.createVirtualFileSystem(llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>());
+  compiler.createVirtualFileSystem(file_system_with(job.profiling));
   compiler.createDiagnostics(
       new clang::TextDiagnosticPrinter(error_stream, setup.invocation->getDiagnosticOpts()));
   compiler.setTarget(

@@ -6,6 +6,7 @@
 #include <xaas/base/result.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,9 @@ struct Unit {
   // That run on the module, in this order. Such a module has no prepared form, because plugins add passes to
   // both halves of the optimizer.
   std::vector<AskedPlugin> plugins = {};
+  // Of the link kit: counts that the project itself brings (-fprofile-use), in LLVM's indexed format. They
+  // fit the module in Clang's own pipeline, after its first inlining.
+  std::optional<Digest> profile = {};
   bool has_device_image() const { return !device.empty() && offload.empty(); }
   bool operator==(const Unit&) const = default;
   Digest id() const; // names the unit: of to_json(*this)

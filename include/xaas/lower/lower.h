@@ -42,13 +42,15 @@ struct LinkedSource {
 };
 
 // Counters for a training run, or the counts of one. Both are about the module as the job has it, before any
-// pass for its target, so that they fit on every target.
+// pass for its target, so that they fit on every target. Or counts that the project itself brings
+// (ir::Unit::profile).
 struct Profiling {
-  enum class Kind { none, count, use };
+  enum class Kind { none, count, use, own };
   Kind kind = Kind::none;
   bool atomic = false;                       // of `count`: the program has threads
-  std::shared_ptr<const std::string> counts; // of `use`: in LLVM's indexed format
+  std::shared_ptr<const std::string> counts; // of `use` and `own`: in LLVM's indexed format
   std::string key;                           // what names all of this in the key of a cache; empty if `none`
+                                             // or `own`, which is a part of the unit
 };
 
 struct Job {

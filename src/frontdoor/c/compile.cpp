@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <utility>
 
 namespace xaas::frontdoor {
 
@@ -29,6 +30,22 @@ bool makes_object_from(const clang::CompilerInvocation& invocation,
       options.OutputFile.empty() || options.OutputFile == "-")
     return false;
   return llvm::is_contained(languages, options.Inputs[0].getKind().getLanguage());
+}
+
+// The file with the counts by which Clang's back end optimizes (-fprofile-use), which the options then do not
+// name any more; empty: there is none. Clang's front end has written counts for itself (-fprofile-instr-use)
+// into the IR.
+std::string take_counts(clang::CodeGenOptions& codegen) {
+  std::string file = std::exchange(codegen.ProfileInstrumentUsePath, {});
+  if (codegen.hasProfileIRUse())
+    return file;
+  codegen.setProfileUse(llvm::driver::ProfileInstrKind::ProfileNone);
+  return {};
+}
+
+Result<Digest> keep_counts(const session::Session& session, const std::string& file) {
+  XAAS_TRY(const std::string counts, read_file(file));
+  return session.content().put(counts);
 }
 
 } // namespace
@@ -89,11 +106,12 @@ public:
   Capture(const session::Session& session, const std::vector<std::string>& command,
           std::shared_ptr<clang::CompilerInvocation> invocation, UnitWriter writer, const DeviceCode& device)
       : session_(session), command_(command), device_(device), writer_(std::move(writer)),
+        has_profile_(!invocation->getCodeGenOpts().ProfileInstrumentUsePath.empty()),
         compile_(session, std::move(invocation), writer_.draft()) {}
 
   Result<CompileResult> run(const clang::TextDiagnosticBuffer& messages) {
-    // What a plugin does to the working object is not in the keys of known outcomes.
-    const bool may_be_known = writer_.draft().plugins.empty();
+    // The keys of known outcomes have neither plugins nor profiles.
+    const bool may_be_known = writer_.draft().plugins.empty() && !has_profile_;
     if (const known::KnownUnit* known = may_be_known ? compile_.find() : nullptr)
       return known->object.empty() ? complete(*known) : use(*known);
     XAAS_TRY(FrontendResult frontend, compile_.compile(&messages));
@@ -161,6 +179,7 @@ private:
   const std::vector<std::string>& command_;
   const DeviceCode& device_;
   UnitWriter writer_;
+  bool has_profile_;
   KnownCompile compile_;
 };
 
@@ -181,7 +200,9 @@ CompileResult capture_compile(const session::Session& session, const WrittenMach
   Result<std::vector<lower::PluginUse>> plugins = take_plugins(*invocation);
   if (!plugins)
     return {CompileOutcome::carried, output, plugins.error().message};
-  Result<ir::UnitOptions> options = ir::options_of(*invocation);
+  clang::CompilerInvocation carried(*invocation);
+  const std::string counts = take_counts(carried.getCodeGenOpts());
+  Result<ir::UnitOptions> options = ir::options_of(carried);
   std::string refusal = refusal_of(*invocation, written);
   if (refusal.empty() && !options)
     refusal = options.error().message;
@@ -192,6 +213,12 @@ CompileResult capture_compile(const session::Session& session, const WrittenMach
   unit.machine = machine_flags(invocation->getTargetOpts(), written);
   unit.unoptimized = is_unoptimized(*options, written);
   unit.plugins = asked_plugins(*plugins);
+  if (!counts.empty()) {
+    const Result<Digest> profile = keep_counts(session, counts);
+    if (!profile)
+      return {CompileOutcome::carried, output, profile.error().message};
+    unit.profile = *profile;
+  }
   UnitWriter writer(session, *std::move(options), unit, output, *std::move(plugins));
   // If the result is `carried`, Clang makes the object, or reports in its own words why it cannot.
   const Result<CompileResult> result =

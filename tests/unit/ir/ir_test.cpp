@@ -75,6 +75,7 @@ TEST(UnitJson, PassPlugins) {
   unit.plugins = {{"enzyme", "22", digest_of("p"), {"enzyme-print", "enzyme-width=2"}},
                   {"count", "", digest_of("q"), {}}};
   EXPECT_NE(unit.id(), without);
+  unit.profile = digest_of("counts");
   const Json json = to_json(unit);
   const auto parsed = parse_unit(JsonReader(json, "unit"));
   ASSERT_TRUE(parsed) << parsed.error().message;
