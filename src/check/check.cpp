@@ -224,9 +224,8 @@ private:
                                       [&](const auto& each) { return each.what == interface.name; });
       const std::string better = better_of(interface);
       for (const auto& [path, library] : libraries)
-        if (const std::string name = fs::path(path).filename(); !wanted && !better.empty() &&
-                                                                is_one(interface.libraries, name) &&
-                                                                !is_one(interface.implementations, name))
+        if (const std::string name = fs::path(path).filename();
+            !wanted && !better.empty() && is_one(interface.references, name))
           report_.warnings.push_back({"host-library", path, 0,
                                       "may be the reference " + interface.name + ", and the system has " +
                                           better + ", which `xaas run --host " + interface.name +

@@ -6,6 +6,7 @@
 #include "host_libraries.h"
 #include "needs.h"
 #include "programs.h"
+#include "references.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
@@ -386,9 +387,12 @@ private:
                                 preferred_,
                                 split(variable_of(host_.environment, "LD_LIBRARY_PATH"), ':'),
                                 request_.assume_launcher};
-    if (!asks(question))
-      return {};
     const std::string arch = target::host_arch();
+    if (!asks(question)) {
+      if (!launched_ && !request_.host)
+        note_references(question.library_path);
+      return {};
+    }
     loader::Loader image(program_.tree, arch,
                          split(variable_of(program_.environment, "LD_LIBRARY_PATH"), ':'), false);
     const loader::Library* program = nullptr;
@@ -405,6 +409,17 @@ private:
                        [&](const Bind& known) { return known.destination == bind.destination; }))
         program_.binds.push_back(std::move(bind));
     return {};
+  }
+
+  void note_references(const std::vector<std::string>& library_path) {
+    std::vector<std::string> of_image = split(variable_of(program_.environment, "LD_LIBRARY_PATH"), ':');
+    for (const std::string& directory : loader::directories_of(program_.tree, target::host_arch()).all())
+      of_image.push_back(directory);
+    std::vector<fs::path> of_host(library_path.begin(), library_path.end());
+    for (const std::string& directory : loader::directories_of("/", target::host_arch()).all())
+      of_host.push_back(host_.root / fs::path(directory).relative_path());
+    for (const std::string& note : notes_of_references(program_.tree, of_image, of_host, preferred_))
+      plan_.notes.push_back(note);
   }
 
   // Variables for ranks that cannot access each other's memory.

@@ -31,7 +31,8 @@ void read_mpi(const Json& json, Knowledge& knowledge) {
   for (const Json& item : json["libraries"])
     knowledge.groups.push_back({item["name"], texts(item, "files")});
   for (const Json& item : json["interfaces"])
-    knowledge.interfaces.push_back({item["name"], texts(item, "libraries"), texts(item, "implementations")});
+    knowledge.interfaces.push_back(
+        {item["name"], texts(item, "libraries"), texts(item, "references"), texts(item, "implementations")});
   for (const Json& item : json["parts"])
     knowledge.parts.push_back(
         {item["library"], texts(item, "directories"), texts(item, "files"), texts(item, "beside")});

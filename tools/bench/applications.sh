@@ -40,7 +40,8 @@ container() {
   rm -rf "$run"
   return $code
 }
-unpacked() { contained "$here/$1" "$data" "/usr/local/bin/$2" "${@:3}"; } # ROOT PROGRAM ARGUMENT...: without podman's start-up
+# ROOT PROGRAM ARGUMENT...: without podman's start-up. The variable is what images of installed libraries set.
+unpacked() { LD_LIBRARY_PATH=/usr/local/lib contained "$here/$1" "$data" "/usr/local/bin/$2" "${@:3}"; }
 
 ir_build() { # FORM TAG: with an empty cache
   rm -rf "$here/cache.$1"

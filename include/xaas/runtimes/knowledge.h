@@ -46,6 +46,7 @@ struct LibraryGroup {
 struct Interface {
   std::string name;
   std::vector<std::string> libraries;       // sonames by which programs load it
+  std::vector<std::string> references;      // those of `libraries` that may be reference implementations
   std::vector<std::string> implementations; // sonames on hosts, the best first
 };
 
