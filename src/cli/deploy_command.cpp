@@ -102,6 +102,9 @@ public:
                    "same IR image on any CPU; `auto`: by those that are attached to the image")
         ->excludes(counts)
         ->type_name("PATH");
+    app.add_flag("--cold-for-size", cold_for_size_,
+                 "With --profile: optimize for size what never ran in the training runs")
+        ->needs("--profile");
     CLI::Option* const plugin =
         app.add_option(
                "--pass-plugin", plugins_,
@@ -224,6 +227,7 @@ private:
     request.lto = lto_;
     request.count = count_;
     request.attached_profile = profile_ == "auto";
+    request.cold_for_size = cold_for_size_;
     if (!profile_.empty() && !request.attached_profile) {
       XAAS_TRY(request.profile, profile::read_profile({profile_}));
     }
@@ -444,7 +448,7 @@ private:
   std::string profile_;
   std::vector<std::string> plugins_, plugin_options_;
   std::string plugins_for_;
-  bool any_plugin_build_ = false;
+  bool any_plugin_build_ = false, cold_for_size_ = false;
   unsigned jobs_ = 0;
 };
 

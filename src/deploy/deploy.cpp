@@ -190,7 +190,8 @@ Result<Plan> make_plan(const Request& request, const image::ApplicationImage& so
                       "leave out --check-kernels, or choose another configuration with --set");
   plan.inputs = inputs_of(source, wanted.id(), report.target, plan.device, request.lto,
                           request.count     ? image::profile_counts
-                          : request.profile ? request.profile->digest.to_string()
+                          : request.profile ? request.profile->digest.to_string() +
+                                                  (request.cold_for_size ? image::cold_for_size : "")
                                             : "",
                           plan.plugins.used, report.from_source, plan.time);
   if (request.reuse)
@@ -378,6 +379,7 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
                               .target = report.target,
                               .count = request.count,
                               .profile = request.profile ? &*request.profile : nullptr,
+                              .cold_for_size = request.cold_for_size,
                               .plugins = plan.plugins,
                               .forms = forms_of(source.bundle(), configuration, plan.usage, request.lto),
                               .cache = request.objects ? &*request.objects : nullptr,

@@ -1,4 +1,5 @@
 #include "lowering.h"
+#include "interposition.h"
 #include "members.h"
 
 #include <xaas/base/stopwatch.h>
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -42,6 +44,7 @@ public:
   Result<Lowered> run() {
     const Stopwatch watch;
     XAAS_CHECK(plan_profiling());
+    XAAS_CHECK(plan_interposition());
     for (const LoweredUnit& unit : lowered_units(inputs_.forms))
       if (!members_.optional().contains(unit.first))
         XAAS_CHECK(find(unit));
@@ -65,7 +68,9 @@ private:
     if (inputs_.profile) {
       profiling.kind = lower::Profiling::Kind::use;
       profiling.counts = inputs_.profile->bytes;
-      profiling.key = " profile " + inputs_.profile->digest.to_string();
+      profiling.cold_for_size = inputs_.cold_for_size;
+      profiling.key = " profile " + inputs_.profile->digest.to_string() +
+                      (profiling.cold_for_size ? image::cold_for_size : "");
     }
     if (!inputs_.count)
       return {};
@@ -78,32 +83,81 @@ private:
   // Whether code of the application may start threads, which then share its counters: all units want names,
   // and only the modules tell which.
   Result<bool> has_threads() {
-    std::set<std::string> names;
+    std::set<Digest> units;
+    for (const LoweredUnit& unit : lowered_units(inputs_.forms))
+      units.insert(unit.first);
+    bool found = false;
+    XAAS_CHECK(read_symbols(units, [&](const Digest&, const lower::Object& object) -> Result<void> {
+      found = found || std::any_of(object.wanted.begin(), object.wanted.end(), starts_threads);
+      return {};
+    }));
+    return found;
+  }
+
+  // Links with LTO see all of a shared library; what other files of the image replace must stay replaceable.
+  Result<void> plan_interposition() {
+    if (inputs_.forms.bitcode.empty() || !may_interpose(inputs_.bundle, inputs_.usage.links))
+      return {};
+    std::set<Digest> units;
+    std::map<Digest, std::string> kit;
+    for (const Digest& link : inputs_.usage.links) {
+      const LinkInputs read = inputs_of_link(inputs_.bundle, link);
+      units.insert(read.units.begin(), read.units.end());
+      kit.insert(read.kit.begin(), read.kit.end());
+    }
+    std::map<Digest, std::set<std::string>> defined;
+    XAAS_CHECK(read_symbols(units, [&](const Digest& unit, const lower::Object& object) -> Result<void> {
+      if (object.bytes.empty())
+        return {};
+      XAAS_TRY(defined[unit], lower::parse_names(object.bytes));
+      return {};
+    }));
+    std::set<Digest> files;
+    for (const auto& [digest, name] : kit)
+      files.insert(digest);
+    XAAS_CHECK(fetch_with_modules(std::move(files)));
+    for (const auto& [digest, name] : kit) {
+      XAAS_TRY(defined[digest], link::names_defined_by({{inputs_.contents.path(digest), name}}));
+    }
+    interposed_ = interposed_names(inputs_.bundle, inputs_.usage.links, defined);
+    return {};
+  }
+
+  // The symbols of these units, from the cache or from their modules.
+  Result<void> read_symbols(const std::set<Digest>& units,
+                            const std::function<Result<void>(const Digest&, const lower::Object&)>& take) {
     std::vector<LoweredUnit> unknown;
-    for (const LoweredUnit& unit : lowered_units(inputs_.forms)) {
-      const LoweredUnit symbols{unit.first, lower::Form::symbols};
+    for (const Digest& id : units) {
+      const LoweredUnit unit{id, lower::Form::symbols};
       std::optional<lower::Object> object;
       if (inputs_.cache)
-        object = inputs_.cache->find(unit_of(symbols), options_of(symbols), target_of(symbols),
-                                     symbols.second, parts_key(inputs_, symbols, {}));
+        object =
+            inputs_.cache->find(unit_of(unit), options_of(unit), target_of(unit), unit.second, key_of(unit));
       if (object)
-        names.insert(object->wanted.begin(), object->wanted.end());
+        XAAS_CHECK(take(id, *object));
       else
-        unknown.push_back(symbols);
+        unknown.push_back(unit);
     }
     missing_ = unknown;
     XAAS_CHECK(fetch_with_modules({}));
     missing_.clear();
     const auto job = [&](size_t i) { return job_of(unknown[i]); };
     const auto done = [&](size_t i, const lower::Object& object) -> Result<void> {
-      names.insert(object.wanted.begin(), object.wanted.end());
       if (inputs_.cache)
         inputs_.cache->keep(unit_of(unknown[i]), options_of(unknown[i]), target_of(unknown[i]),
-                            lower::Form::symbols, object, parts_key(inputs_, unknown[i], {}));
-      return {};
+                            lower::Form::symbols, object, key_of(unknown[i]));
+      return take(unknown[i].first, object);
     };
-    XAAS_CHECK(lower::lower_all(unknown.size(), job, done, {.workers = inputs_.jobs}, inputs_.progress));
-    return std::any_of(names.begin(), names.end(), starts_threads);
+    return lower::lower_all(unknown.size(), job, done, {.workers = inputs_.jobs}, inputs_.progress);
+  }
+
+  // For the object cache: what the unit's object is made of besides the unit.
+  std::string key_of(const LoweredUnit& unit) const {
+    const auto interposed = interposed_.find(unit.first);
+    return parts_key(inputs_, unit, result_.profiling) +
+           (unit.second != lower::Form::thin_lto || interposed == interposed_.end()
+                ? ""
+                : " interposed " + digest_of(lower::to_bytes(interposed->second)).to_string());
   }
 
   // Takes the object from the cache, or lists it for lower().
@@ -111,8 +165,8 @@ private:
     trace::Span span("module", unit_of(unit).source);
     std::optional<lower::Object> object;
     if (inputs_.cache)
-      object = inputs_.cache->find(unit_of(unit), options_of(unit), target_of(unit), unit.second,
-                                   parts_key(inputs_, unit, result_.profiling));
+      object =
+          inputs_.cache->find(unit_of(unit), options_of(unit), target_of(unit), unit.second, key_of(unit));
     if (!object) {
       span.drop(); // lower() records another
       missing_.push_back(unit);
@@ -298,7 +352,7 @@ private:
       result_.lowered += unit.second != lower::Form::symbols;
       if (inputs_.cache)
         inputs_.cache->keep(unit_of(unit), options_of(unit), target_of(unit), unit.second, object,
-                            parts_key(inputs_, unit, result_.profiling));
+                            key_of(unit));
       return keep(unit, object);
     };
     XAAS_CHECK(lower::lower_all(units.size(), job, done, {.workers = inputs_.jobs}, inputs_.progress));
@@ -335,6 +389,9 @@ private:
       }
       job.plugins = inputs_.plugins.of(wanted.first);
     }
+    if (const auto names = interposed_.find(wanted.first);
+        names != interposed_.end() && wanted.second == lower::Form::thin_lto)
+      job.interposed = names->second;
     if (const auto image = result_.device.images.find(wanted.first); image != result_.device.images.end())
       job.device_image = image->second;
     return job;
@@ -353,9 +410,10 @@ private:
   Members members_;
   target::Cpu any_cpu_; // symbols are those of every CPU
   std::vector<LoweredUnit> missing_;
-  std::set<Digest> fetched_;             // modules among others
-  std::set<std::string> cuda_functions_; // that the objects call
-  std::set<std::string> wanted_;         // all names of objects, if libraries of CUDA's are replaced
+  std::set<Digest> fetched_;                           // modules among others
+  std::map<Digest, std::set<std::string>> interposed_; // names of units
+  std::set<std::string> cuda_functions_;               // that the objects call
+  std::set<std::string> wanted_; // all names of objects, if libraries of CUDA's are replaced
   Lowered result_;
 };
 

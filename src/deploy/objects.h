@@ -29,6 +29,7 @@ struct AssemblyInputs {
   target::Cpu target;
   bool count = false;              // the programs have counters
   const profile::Profile* profile; // null: none
+  bool cold_for_size = false;      // with `profile`
   const PluginChoice& plugins;
   Forms forms;                     // what units and archives become
   const lower::ObjectCache* cache; // null: everything is lowered

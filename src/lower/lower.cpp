@@ -177,6 +177,7 @@ struct NoteCold : llvm::PassInfoMixin<NoteCold> {
 // becomes as without a profile.
 struct JudgeProfile : llvm::PassInfoMixin<JudgeProfile> {
   std::shared_ptr<ProfileMatch> match;
+  bool cold_for_size = false; // leave it to LLVM
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
     for (llvm::Function& function : module) {
       if (function.isDeclaration() || function.hasAvailableExternallyLinkage() ||
@@ -187,7 +188,7 @@ struct JudgeProfile : llvm::PassInfoMixin<JudgeProfile> {
       ++match->functions;
       const std::optional<llvm::Function::ProfileCount> calls = function.getEntryCount();
       match->matched += calls.has_value();
-      if (!calls || calls->getCount() != 0)
+      if (!calls || calls->getCount() != 0 || cold_for_size)
         continue;
       function.setMetadata(llvm::LLVMContext::MD_prof, nullptr);
       if (!match->cold.contains(&function))
@@ -214,7 +215,7 @@ void add_profiling(llvm::PassBuilder& builder, const Profiling& profiling,
         }
         passes.addPass(NoteCold{{}, match});
         passes.addPass(llvm::PGOInstrumentationUse(counts_file, "", false, file_system_with(profiling)));
-        passes.addPass(JudgeProfile{{}, match});
+        passes.addPass(JudgeProfile{{}, match, profiling.cold_for_size});
       });
 }
 
@@ -358,6 +359,14 @@ struct Setup {
 
 } // namespace
 
+// For LLVM, only a weak definition is one that may not be the one that is called. The link and the loader
+// treat it as any other one.
+static void make_replaceable(llvm::Module& module, const std::set<std::string>& names) {
+  for (llvm::GlobalObject& object : module.global_objects())
+    if (object.hasExternalLinkage() && !object.isDeclaration() && names.contains(object.getName().str()))
+      object.setLinkage(llvm::GlobalValue::WeakAnyLinkage);
+}
+
 static Result<Setup> set_up(const Job& job, llvm::Module& module) {
   target::Cpu cpu = job.target;
   if (job.form == Form::prepared) {
@@ -401,6 +410,7 @@ static Result<Setup> set_up(const Job& job, llvm::Module& module) {
   if (job.form == Form::thin_lto && ir::suits_lto(module)) {
     XAAS_CHECK(ir::set_plain_attributes(module, set));
     ir::keep_sections(module);
+    make_replaceable(module, job.interposed);
     codegen.PrepareForThinLTO = 1;
     if (job.prepared && job.plugins.empty()) // only the summary is missing
       codegen.OptimizationLevel = 0;
@@ -447,7 +457,8 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
 
   // Neither are blocks that never ran optimized for size.
   XAAS_TRY(const ScopedOption without_size,
-           ScopedOption::create("pgso", "false", job.profiling.kind == Profiling::Kind::use));
+           ScopedOption::create("pgso", "false",
+                                job.profiling.kind == Profiling::Kind::use && !job.profiling.cold_for_size));
   const NoFiles no_files;
   BoundedOutput object{limit};
   const auto run = [&](clang::CodeGenOptions& codegen, clang::BackendAction action) {

@@ -75,6 +75,7 @@ struct Request {
   bool count = false;
   std::optional<profile::Profile> profile;
   bool attached_profile = false; // that which is attached to the IR image
+  bool cold_for_size = false;    // what never ran in the training runs is optimized for size
   PluginRequest plugins;
   bool lto = false;     // optimize each program and library as a whole (ThinLTO)
   bool dry_run = false; // only select

@@ -22,6 +22,8 @@ inline constexpr const char* profile = "dev.xaas.profile"; // profile_counts, or
 inline constexpr const char* plugins = "dev.xaas.plugins"; // pass plugins that ran: UsedPlugin
 } // namespace annotation
 inline constexpr const char* profile_counts = "counts"; // the programs have counters
+inline constexpr const char* cold_for_size =
+    " size"; // after the digest: what never ran is optimized for size
 
 // A chosen value, and the GPU, MPI and libraries that it requires.
 struct ChosenNeeds {

@@ -48,6 +48,7 @@ struct Profiling {
   enum class Kind { none, count, use, own };
   Kind kind = Kind::none;
   bool atomic = false;                       // of `count`: the program has threads
+  bool cold_for_size = false;                // of `use`: what never ran is optimized for size
   std::shared_ptr<const std::string> counts; // of `use` and `own`: in LLVM's indexed format
   std::string key;                           // what names all of this in the key of a cache; empty if `none`
                                              // or `own`, which is a part of the unit
@@ -69,6 +70,9 @@ struct Job {
   // Of Form::kernels and Form::checked_kernels, where the device code of several units is linked: their
   // modules, in place of `bitcode`. `unit` and `options` then stand for all of them.
   std::vector<LinkedSource> linked = {};
+  // Of Form::thin_lto: names that another file of the program may define as well, so that the link must not
+  // rely on this definition.
+  std::set<std::string> interposed = {};
   Profiling profiling = {}; // for Form::object and Form::thin_lto of a unit for the host
   // That run on the module, in this order. For the same forms; a module in prepared form runs through the
   // whole optimizer again.

@@ -114,6 +114,10 @@ deploy oci:out:two --profile merged --cpu haswell -j 1 --no-cache --format json 
 expect_equal "digest by merged and by single profiles" "$(jq -r .digest one.json)" "$(jq -r .digest two.json)"
 deploy oci:out:none --cpu haswell --format json >none.json
 [ "$(jq -r .digest none.json)" != "$(jq -r .digest one.json)" ] || fail "the profile changes nothing"
+deploy oci:out:size --profile counts --cold-for-size --cpu haswell --format json >size.json
+[ "$(jq -r .digest size.json)" != "$(jq -r .digest one.json)" ] || fail "--cold-for-size changes nothing"
+[ "$(jq -r .modules.cached size.json)" = 0 ] || fail "objects of another kind were taken: $(cat size.json)"
+expect_exit 2 deploy oci:out:no --cold-for-size
 "$XAAS" inspect oci:out:one --format json >inspect.json
 assert_json inspect.json '.profile | startswith("sha256:")'
 "$XAAS" inspect oci:out:none --format json >inspect.json

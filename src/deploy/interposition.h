@@ -1,0 +1,30 @@
+// Names of shared libraries that other files of the image define as well.
+#pragma once
+
+#include <xaas/image/bundle.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace xaas::deploy {
+
+// True if one of these links makes a shared library, and another one something that may replace its
+// functions.
+bool may_interpose(const image::Bundle& bundle, const std::vector<Digest>& links);
+
+// By unit of a shared library, its names that another link of these defines in another way. `defined`: the
+// names that each unit and each file of the link kit defines; one that is missing defines none.
+std::map<Digest, std::set<std::string>>
+interposed_names(const image::Bundle& bundle, const std::vector<Digest>& links,
+                 const std::map<Digest, std::set<std::string>>& defined);
+
+// The units and the kit files (by digest, with their names) that a link may read.
+struct LinkInputs {
+  std::set<Digest> units;
+  std::map<Digest, std::string> kit;
+};
+LinkInputs inputs_of_link(const image::Bundle& bundle, const Digest& link);
+
+} // namespace xaas::deploy
