@@ -205,6 +205,26 @@ END
 lua_run() { "$@" lua "$data/work.lua" "${lua_scale:-20}"; }
 lua_filter() { cat; }
 
+sqlite3_packages() { packages make tcl; }
+sqlite3_native() {
+  mkdir -p "$2/bin" "$2.objects"
+  cd "$2.objects" || return
+  CC=cc "$work/$app/source/configure" --disable-tcl --disable-readline
+  make sqlite3.c shell.c
+  local file
+  for file in shell.c "$work/$app/source/test/speedtest1.c"; do
+    # shellcheck disable=SC2086 # flags
+    clang-22 -O2 -DSQLITE_THREADSAFE=0 $1 -I. "$file" sqlite3.c -lm -ldl -o "$2/bin/$(basename "$file" .c)"
+  done
+  mv "$2/bin/shell" "$2/bin/sqlite3"
+}
+sqlite3_data() { mkdir "$1"; }
+sqlite3_run() { # statements of all kinds, and queries with recursion
+  "$@" speedtest1 --verify --testset main --size "${sqlite3_size:-40}" :memory:
+  "$@" speedtest1 --verify --testset cte --size "${sqlite3_size:-40}" :memory:
+}
+sqlite3_filter() { grep -F 'Verification Hash'; }
+
 lapack_packages() { packages cmake flang-22 ninja-build; }
 lapack_native() {
   rm -rf "$2.objects"

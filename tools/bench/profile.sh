@@ -4,7 +4,7 @@
 # own (-fprofile-generate, -fprofile-use), in turn. Then: a profile of programs for Haswell matches as many functions as one of this
 # CPU's, and outputs are equal.
 #
-#   tools/bench/profile.sh [--rounds N] [APPLICATION]...     minimap2 hmmer lua soft-spheres zstd, if none is named
+#   tools/bench/profile.sh [--rounds N] [APPLICATION]...     minimap2 hmmer lua sqlite3 soft-spheres zstd, if none is named
 #
 # Needs root once, for source packages (deb-src) and build dependencies. Resumes after an interruption: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -14,11 +14,11 @@ applications=()
 while [ $# -gt 0 ]; do
   case "$1" in
   --rounds) rounds=$2; shift 2 ;;
-  minimap2 | hmmer | lua | mmseqs2 | btllib | kissfft | soft-spheres | zstd) applications+=("$1"); shift ;;
-  *) echo "usage: $0 [--rounds N] [minimap2|hmmer|lua|mmseqs2|btllib|kissfft|soft-spheres|zstd]..." >&2; exit 2 ;;
+  minimap2 | hmmer | lua | sqlite3 | mmseqs2 | btllib | kissfft | soft-spheres | zstd) applications+=("$1"); shift ;;
+  *) echo "usage: $0 [--rounds N] [minimap2|hmmer|lua|sqlite3|mmseqs2|btllib|kissfft|soft-spheres|zstd]..." >&2; exit 2 ;;
   esac
 done
-[ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer lua soft-spheres zstd)
+[ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer lua sqlite3 soft-spheres zstd)
 open_bench
 packages bubblewrap
 kinds=(native native-profile deployed profile profile-lto)
@@ -34,6 +34,7 @@ hmmer_train() {
   [ -s "$data/train.fa" ] || "$work/$app/native/bin/hmmemit" -N 4000 --seed 5 "$data/globins4.hmm" >"$data/train.fa"
   "$@" hmmsearch --cpu 0 "$data/globins4.hmm" "$data/train.fa"
 }
+sqlite3_train() { "$@" speedtest1 --testset main --size 4 :memory:; }
 lua_train() { "$@" lua "$data/work.lua" 2; }
 mmseqs2_train() { mmseqs2_run "$@"; }
 btllib_train() { btllib_run "$@"; }
