@@ -27,8 +27,6 @@
 #include <unistd.h>
 #include <utility>
 
-extern char** environ;
-
 namespace xaas::run {
 
 namespace {
@@ -524,96 +522,6 @@ std::string behind_launcher(const fs::path& tree, const std::map<std::string, st
         return own;
     }
   return path;
-}
-
-std::vector<Bind> binds_of_machine(const fs::path& tree) {
-  std::vector<Bind> binds;
-  std::error_code code;
-  for (const runtimes::HostBind& bind : runtimes::Knowledge::get().binds) {
-    const TreePlace place = find_in_tree(tree, bind.path);
-    // Not if the tree has a link into the host's own files there, or a directory where a file should be.
-    if (fs::exists(bind.path, code) &&
-        (place.type == fs::file_type::not_found ||
-         (place.type == fs::file_type::directory) == fs::is_directory(bind.path, code)))
-      binds.push_back({bind.path, bind.path, bind.read_only, false, bind.optional});
-  }
-  return binds;
-}
-
-Host this_host() {
-  Host host;
-  for (char** entry = environ; *entry; ++entry) {
-    const std::string text = *entry;
-    if (const size_t equals = text.find('='); equals != std::string::npos)
-      host.environment[text.substr(0, equals)] = text.substr(equals + 1);
-  }
-  std::error_code code;
-  host.directory = fs::current_path(code);
-  if (code)
-    host.directory = "/";
-  return host;
-}
-
-Result<Bind> parse_bind(const std::string& text) {
-  const std::vector<std::string> parts = split(text, ':');
-  const bool moded = parts.size() == 3 && (parts[2] == "ro" || parts[2] == "rw");
-  if (parts.empty() || parts.size() > 3 || parts[0].empty() || (parts.size() == 3 && !moded))
-    return make_error(ErrorKind::usage, "--bind " + text + ": must be SRC[:DST[:ro|rw]]");
-  Bind bind;
-  bind.source = fs::absolute(parts[0]).lexically_normal();
-  if (!bind.source.has_filename() && bind.source != "/")
-    bind.source = bind.source.parent_path();
-  std::error_code code;
-  if (!fs::exists(bind.source, code))
-    return make_error(ErrorKind::not_found, "--bind " + text + ": there is no " + bind.source.string());
-  fs::path destination = parts.size() > 1 && !parts[1].empty() ? fs::path(parts[1]) : bind.source;
-  destination = destination.lexically_normal();
-  if (!destination.has_filename())
-    destination = destination.parent_path();
-  bind.destination = destination;
-  if (!destination.is_absolute() || destination == "/")
-    return make_error(ErrorKind::usage,
-                      "--bind " + text + ": " + parts[1] + " is not an absolute path below /");
-  bind.read_only = parts.size() == 3 && parts[2] == "ro";
-  return bind;
-}
-
-std::vector<std::string> runtime_choices() {
-  std::vector<std::string> names;
-  for (const runtimes::Runtime& runtime : runtimes::Knowledge::get().runtimes)
-    names.push_back(runtime.name);
-  return names;
-}
-
-std::vector<std::string> script_runtime_choices() {
-  std::vector<std::string> names;
-  for (const runtimes::Runtime& runtime : runtimes::Knowledge::get().runtimes)
-    if (runtime.inherits)
-      names.push_back(runtime.name);
-  return names;
-}
-
-std::vector<std::string> launcher_choices() {
-  std::vector<std::string> names;
-  for (const runtimes::Launcher& launcher : runtimes::Knowledge::get().launchers)
-    names.push_back(launcher.name);
-  return names;
-}
-
-Result<std::vector<std::string>> launcher_arguments(const std::string& name, const std::string& mpi_abi,
-                                                    unsigned ranks) {
-  for (const runtimes::Launcher& launcher : runtimes::Knowledge::get().launchers) {
-    if (launcher.name != name)
-      continue;
-    std::vector<std::string> arguments = launcher.arguments;
-    if (const auto option = launcher.mpi.find(mpi_abi); option != launcher.mpi.end())
-      arguments.push_back(option->second);
-    if (ranks > 0)
-      arguments.insert(arguments.end(), {launcher.ranks, std::to_string(ranks)});
-    return arguments;
-  }
-  return make_error(ErrorKind::usage, name + ": unknown launcher",
-                    "known: " + join(launcher_choices(), ", "));
 }
 
 Result<Plan> prepare(const Request& request, const Host& host, Progress& progress) {
