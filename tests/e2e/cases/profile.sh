@@ -26,6 +26,12 @@ int steps(const int *values, int count) {
     sum += values[i] % 97 == 0 ? seldom(values[i]) : values[i];
   return sum;
 }
+int idle(const int *values, int count) { /* which no training run calls */
+  int sum = 0;
+  for (int i = 0; i < count; ++i)
+    sum += __builtin_expect(values[i] > 5, 1) ? values[i] * 3 : seldom(values[i]);
+  return sum;
+}
 EOF
 cat >src/more.cpp <<'EOF'
 #include <stdexcept>
@@ -114,6 +120,15 @@ deploy oci:out:two --profile merged --cpu haswell -j 1 --no-cache --format json 
 expect_equal "digest by merged and by single profiles" "$(jq -r .digest one.json)" "$(jq -r .digest two.json)"
 deploy oci:out:none --cpu haswell --format json >none.json
 [ "$(jq -r .digest none.json)" != "$(jq -r .digest one.json)" ] || fail "the profile changes nothing"
+# A function that never ran is as without a profile; with --cold-for-size it is not.
+code_of_idle() { llvm-objdump-22 -d --no-show-raw-insn --no-leading-addr --disassemble-symbols=idle "$1/usr/local/lib/libsteps.so" |
+  sed -n '/^<idle>/,$p' | sed -E 's/0x[0-9a-f]+ //; s/<[^>]*>//; s/[[:space:]]*#.*//; s/-?0x[0-9a-f]+\(%rip\)/DATA/'; }
+for kind in none "profile --profile counts" "size --profile counts --cold-for-size"; do
+  # shellcheck disable=SC2086 # several words
+  deploy "rootfs:idle-${kind%% *}" --no-cache --cpu haswell $([ "$kind" = none ] || echo "${kind#* }") >/dev/null
+done
+expect_equal "a function that never ran" "$(code_of_idle idle-profile)" "$(code_of_idle idle-none)"
+[ "$(code_of_idle idle-size | wc -l)" -lt "$(code_of_idle idle-none | wc -l)" ] || fail "--cold-for-size does not make it smaller"
 deploy oci:out:size --profile counts --cold-for-size --cpu haswell --format json >size.json
 [ "$(jq -r .digest size.json)" != "$(jq -r .digest one.json)" ] || fail "--cold-for-size changes nothing"
 [ "$(jq -r .modules.cached size.json)" = 0 ] || fail "objects of another kind were taken: $(cat size.json)"
