@@ -216,6 +216,11 @@ void add_profiling(llvm::PassBuilder& builder, const Profiling& profiling,
         passes.addPass(NoteCold{{}, match});
         passes.addPass(llvm::PGOInstrumentationUse(counts_file, "", false, file_system_with(profiling)));
         passes.addPass(JudgeProfile{{}, match, profiling.cold_for_size});
+        if (level == llvm::OptimizationLevel::O0)
+          return;
+        // Calls through pointers and copies whose values are known, where Clang has them, too.
+        passes.addPass(llvm::PGOIndirectCallPromotion(false, false));
+        passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::PGOMemOPSizeOpt()));
       });
 }
 
@@ -437,8 +442,6 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
   if (profiles)
     setup.invocation->getCodeGenOpts().PassBuilderCallbacks.emplace_back(
         [&job, match](llvm::PassBuilder& builder) { add_profiling(builder, job.profiling, match); });
-  // The run-time part does not record which functions are called through pointers.
-  XAAS_TRY(const ScopedOption without_values, ScopedOption::create("disable-vp", "true", profiles));
   llvm::raw_string_ostream error_stream(errors);
   clang::CompilerInstance compiler(setup.invocation);
   compiler.createVirtualFileSystem(file_system_with(job.profiling));

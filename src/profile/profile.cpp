@@ -120,9 +120,13 @@ public:
     if (llvm::Error error = writer.mergeProfileKind(llvm::InstrProfKind::IRInstrumentation))
       return make_error(ErrorKind::failed, message_of(std::move(error)));
     std::string trouble;
-    for (const auto& [function, counts] : counts_)
-      writer.addRecord({function.first, function.second, counts},
-                       [&](llvm::Error error) { trouble = message_of(std::move(error)); });
+    for (const auto& [function, sums] : sums_) {
+      llvm::NamedInstrProfRecord record;
+      static_cast<llvm::InstrProfRecord&>(record) = sums;
+      record.Name = function.first;
+      record.Hash = function.second;
+      writer.addRecord(std::move(record), [&](llvm::Error error) { trouble = message_of(std::move(error)); });
+    }
     if (!trouble.empty())
       return make_error(ErrorKind::failed, trouble);
     const std::unique_ptr<llvm::MemoryBuffer> written = writer.writeBuffer();
@@ -133,18 +137,33 @@ public:
 
 private:
   Result<void> add(const File& file, const llvm::NamedInstrProfRecord& record) {
-    std::vector<uint64_t>& sums = counts_[{record.Name.str(), record.Hash}];
-    if (sums.empty())
-      sums = record.Counts;
-    else if (sums.size() != record.Counts.size())
+    const auto [place, added] = sums_.try_emplace({record.Name.str(), record.Hash});
+    llvm::InstrProfRecord& sums = place->second;
+    if (added)
+      sums = without_counts(record);
+    else if (sums.Counts.size() != record.Counts.size())
       return damaged(file.path, "another number of counts for " + record.Name.str());
-    else
-      for (size_t i = 0; i < sums.size(); ++i)
-        sums[i] = std::min(llvm::SaturatingAdd(sums[i], record.Counts[i]), llvm::getInstrMaxCountValue());
-    return {};
+    // LLVM sorts values when it merges them, so that the first record is merged like any other.
+    llvm::InstrProfRecord other = record;
+    bool fits = true;
+    sums.merge(other, 1, [&](llvm::instrprof_error error) {
+      fits = fits && error == llvm::instrprof_error::counter_overflow; // then the count is the largest
+    });
+    return fits ? Result<void>() : damaged(file.path, "other values for " + record.Name.str());
   }
 
-  std::map<std::pair<std::string, uint64_t>, std::vector<uint64_t>> counts_;
+  static llvm::InstrProfRecord without_counts(const llvm::InstrProfRecord& like) {
+    llvm::InstrProfRecord empty(std::vector<uint64_t>(like.Counts.size(), 0));
+    for (uint32_t kind = llvm::IPVK_First; kind <= llvm::IPVK_Last; ++kind) {
+      const uint32_t places = like.getNumValueSites(kind);
+      empty.reserveSites(kind, places);
+      for (uint32_t place = 0; place < places; ++place)
+        empty.addValueData(kind, place, {}, nullptr);
+    }
+    return empty;
+  }
+
+  std::map<std::pair<std::string, uint64_t>, llvm::InstrProfRecord> sums_;
 };
 
 Result<std::unique_ptr<llvm::IndexedInstrProfReader>> open_indexed(const std::string& bytes) {
@@ -167,11 +186,18 @@ Result<std::vector<FunctionCounts>> counts_of(const std::string& bytes) {
   return functions;
 }
 
-WorkerLimits limits() {
+constexpr std::string_view crashed = "the profile is probably damaged";
+
+// LLVM's readers check most of a profile, but not all of it. Their crash is no news about this program.
+Result<std::string> read_in_worker(const std::string& what, const WorkerTask& task) {
   WorkerLimits limits;
   limits.cpu_seconds = longest;
   limits.name = "the reader of profiles";
-  return limits;
+  limits.fault = crashed;
+  Result<std::string> answer = run_worker(what, task, limits);
+  if (!answer && answer.error().message.ends_with(crashed))
+    answer.error().kind = ErrorKind::integrity;
+  return answer;
 }
 
 } // namespace
@@ -181,22 +207,19 @@ Result<Profile> merge(std::vector<File> files) {
     return std::pair(a.digest, a.path) < std::pair(b.digest, b.path);
   });
   // A line with the numbers, then the profile.
-  XAAS_TRY(std::string answer, run_worker(
-                                   "reading " + name_of(files),
-                                   [&]() -> Result<std::string> {
-                                     Sums sums;
-                                     for (const File& file : files)
-                                       XAAS_CHECK(sums.add(file));
-                                     XAAS_TRY(const std::string bytes, sums.indexed());
-                                     XAAS_TRY(const std::vector<FunctionCounts> functions, counts_of(bytes));
-                                     uint64_t ran = 0, most = 0;
-                                     for (const FunctionCounts& function : functions) {
-                                       ran += function.most > 0;
-                                       most = std::max(most, function.most);
-                                     }
-                                     return Json{functions.size(), ran, most}.dump() + "\n" + bytes;
-                                   },
-                                   limits()));
+  XAAS_TRY(std::string answer, read_in_worker("reading " + name_of(files), [&]() -> Result<std::string> {
+             Sums sums;
+             for (const File& file : files)
+               XAAS_CHECK(sums.add(file));
+             XAAS_TRY(const std::string bytes, sums.indexed());
+             XAAS_TRY(const std::vector<FunctionCounts> functions, counts_of(bytes));
+             uint64_t ran = 0, most = 0;
+             for (const FunctionCounts& function : functions) {
+               ran += function.most > 0;
+               most = std::max(most, function.most);
+             }
+             return Json{functions.size(), ran, most}.dump() + "\n" + bytes;
+           }));
   const size_t end = std::min(answer.find('\n'), answer.size());
   XAAS_TRY(const Json numbers, parse_json(answer.substr(0, end), "the reader of profiles"));
   Profile profile;
@@ -216,18 +239,14 @@ Result<Profile> read_profile(const std::vector<fs::path>& paths) {
 }
 
 Result<std::vector<FunctionCounts>> functions_of(const Profile& profile) {
-  XAAS_TRY(const std::string answer, run_worker(
-                                         "reading a profile",
-                                         [&]() -> Result<std::string> {
-                                           XAAS_TRY(const std::vector<FunctionCounts> functions,
-                                                    counts_of(*profile.bytes));
-                                           Json list = Json::array();
-                                           for (const FunctionCounts& function : functions)
-                                             if (function.most > 0)
-                                               list.push_back(Json{function.name, function.most});
-                                           return list.dump(-1, ' ', false, Json::error_handler_t::replace);
-                                         },
-                                         limits()));
+  XAAS_TRY(const std::string answer, read_in_worker("reading a profile", [&]() -> Result<std::string> {
+             XAAS_TRY(const std::vector<FunctionCounts> functions, counts_of(*profile.bytes));
+             Json list = Json::array();
+             for (const FunctionCounts& function : functions)
+               if (function.most > 0)
+                 list.push_back(Json{function.name, function.most});
+             return list.dump(-1, ' ', false, Json::error_handler_t::replace);
+           }));
   XAAS_TRY(const Json list, parse_json(answer, "the reader of profiles"));
   std::vector<FunctionCounts> functions;
   for (const Json& each : list)

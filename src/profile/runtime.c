@@ -12,8 +12,10 @@
 // Where: $LLVM_PROFILE_FILE, in which %p is the process, %h the host, and %m the program or library by the names of its
 // functions. Without %m, that is appended, because a process may have several.
 //
-// Rejected: merging into one file while the program ends (%m of compiler-rt), which needs locks; the values of calls and
-// lengths, which compiler-rt also records.
+// Besides counts, it keeps the commonest targets of calls through pointers and the commonest lengths of memcpy() and the like,
+// as lists at each such place. Like compiler-rt's, these lists may lose counts between threads.
+//
+// Rejected: merging into one file while the program ends (%m of compiler-rt), which needs locks.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +30,7 @@ int rename(const char*, const char*);
 int unlink(const char*);
 enum { write_only = 01, create = 0100, exclusive = 0200 };
 
+#define INSTR_PROF_VISIBILITY static __attribute__((unused))
 #define VALUE_PROF_KIND(Enumerator, Value, Description) Enumerator = Value,
 enum value_kind {
 #include "llvm/ProfileData/InstrProfData.inc"
@@ -44,6 +47,13 @@ typedef struct {
 #include "llvm/ProfileData/InstrProfData.inc"
 } raw_header;
 
+typedef struct value_node* PtrToNodeT;
+typedef struct value_node {
+#define INSTR_PROF_VALUE_NODE(Type, LLVMType, Name, Initializer) Type Name;
+#include "llvm/ProfileData/InstrProfData.inc"
+} value_node;
+
+#define INSTR_PROF_VALUE_PROF_MEMOP_API
 #undef INSTR_PROF_DATA_DEFINED
 #include "llvm/ProfileData/InstrProfData.inc"
 
@@ -55,11 +65,59 @@ typedef struct {
 SECTION(__llvm_prf_data);
 SECTION(__llvm_prf_cnts);
 SECTION(__llvm_prf_names);
+extern value_node __start___llvm_prf_vnds[] HIDDEN __attribute__((weak)), __stop___llvm_prf_vnds[] HIDDEN __attribute__((weak));
 
 extern const uint64_t INSTR_PROF_RAW_VERSION_VAR HIDDEN __attribute__((weak)); // of instrumented modules
 HIDDEN int INSTR_PROF_PROFILE_RUNTIME_VAR;                                     // which they may refer to
 
-enum { longest_path = 4096 };
+enum { longest_list = 16, longest_path = 4096 };
+
+// Takes a node of those that the module has for all of its places; null if none is left.
+static value_node* new_node(void) {
+  static size_t taken;
+  const size_t all = (size_t)(__stop___llvm_prf_vnds - __start___llvm_prf_vnds);
+  const size_t index = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
+  if (index < all)
+    return __start___llvm_prf_vnds + index;
+  __atomic_store_n(&taken, all, __ATOMIC_RELAXED);
+  return 0;
+}
+
+// Counts a value at a place of a function, whose lists stand in the order of places.
+static void count_value(uint64_t value, const function_data* function, uint32_t place) {
+  if (!function || !function->Values)
+    return;
+  value_node** const list = (value_node**)function->Values + place;
+  value_node* rarest = 0;
+  value_node** end = list;
+  unsigned length = 0;
+  for (value_node* node; (node = __atomic_load_n(end, __ATOMIC_ACQUIRE)); end = &node->Next, ++length) {
+    if (node->Value == value) {
+      ++node->Count;
+      return;
+    }
+    if (!rarest || node->Count < rarest->Count)
+      rarest = node;
+  }
+  value_node* const added = length < longest_list ? new_node() : 0;
+  if (added) {
+    added->Value = value;
+    added->Count = 1;
+    value_node* none = 0;
+    __atomic_compare_exchange_n(end, &none, added, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+  } else if (rarest && (rarest->Count == 0 || --rarest->Count == 0)) { // makes room for a commoner one
+    rarest->Value = value;
+    rarest->Count = 1;
+  }
+}
+
+// Calls of these two are a part of instrumented code.
+HIDDEN void INSTR_PROF_VALUE_PROF_FUNC(uint64_t value, void* function, uint32_t place) {
+  count_value(value, function, place);
+}
+HIDDEN void INSTR_PROF_VALUE_PROF_MEMOP_FUNC(uint64_t value, void* function, uint32_t place) {
+  count_value(InstrProfGetRangeRepValue(value), function, place);
+}
 
 static size_t length_of(const char* text) {
   size_t length = 0;
@@ -140,6 +198,84 @@ static int write_all(int file, const void* bytes, size_t length) {
   return 1;
 }
 
+// A file with a buffer, for parts of a few bytes.
+typedef struct {
+  int file, failed;
+  size_t used;
+  char bytes[1 << 14];
+} output;
+
+static void flush(output* to) {
+  to->failed |= !write_all(to->file, to->bytes, to->used);
+  to->used = 0;
+}
+
+static void put(output* to, const void* bytes, size_t length) {
+  for (const char* at = bytes; length > 0; --length) {
+    if (to->used == sizeof to->bytes)
+      flush(to);
+    to->bytes[to->used++] = *at++;
+  }
+}
+
+static unsigned char length_of_list(const value_node* node) {
+  unsigned char length = 0;
+  for (; node && length < longest_list; node = node->Next)
+    ++length;
+  return length;
+}
+
+// The layout of ValueProfData and ValueProfRecord. A function without places has none. Other threads may still add to the
+// lists, so their lengths are taken once.
+static void put_values(output* to, const function_data* function) {
+  static unsigned char lengths[1 << 16]; // of places; what is beyond them has no values
+  value_node* const* const lists = (value_node* const*)function->Values;
+  uint32_t head[2] = {sizeof head, 0}, all = 0; // bytes, kinds; places
+  for (int kind = IPVK_First; kind <= IPVK_Last; ++kind) {
+    const uint32_t places = function->NumValueSites[kind];
+    if (places == 0)
+      continue;
+    ++head[1];
+    head[0] += 8 + ((places + 7) & ~7u);
+    for (uint32_t i = 0; i < places; ++i, ++all)
+      if (all < sizeof lengths) {
+        lengths[all] = lists ? length_of_list(__atomic_load_n(lists + all, __ATOMIC_ACQUIRE)) : 0;
+        head[0] += 16u * lengths[all];
+      }
+  }
+  if (head[1] == 0)
+    return;
+  put(to, head, sizeof head);
+  uint32_t first = 0;
+  for (int kind = IPVK_First; kind <= IPVK_Last; ++kind) {
+    const uint32_t places = function->NumValueSites[kind], record[2] = {(uint32_t)kind, places};
+    if (places == 0)
+      continue;
+    put(to, record, sizeof record);
+    static const unsigned char none;
+    for (uint32_t i = 0; i < ((places + 7) & ~7u); ++i)
+      put(to, i < places && first + i < sizeof lengths ? &lengths[first + i] : &none, 1);
+    for (uint32_t i = first; i < first + places && i < sizeof lengths; ++i) {
+      const value_node* node = lists ? lists[i] : 0;
+      for (unsigned left = lengths[i]; left > 0; --left, node = node->Next) {
+        put(to, &node->Value, 8);
+        put(to, &node->Count, 8);
+      }
+    }
+    first += places;
+  }
+}
+
+static int write_values(int file) {
+  static output values; // the stack may be small
+  values.file = file;
+  const char* const end = __stop___llvm_prf_data;
+  for (const char* at = __start___llvm_prf_data; at + sizeof(function_data) <= end; at += sizeof(function_data))
+    put_values(&values, (const function_data*)(const void*)at);
+  flush(&values);
+  return !values.failed;
+}
+
 static int write_part(int file, const char* start, const char* end) { // up to a multiple of 8 bytes
   static const char zeros[8];
   const size_t length = (size_t)(end - start);
@@ -160,7 +296,7 @@ static int write_profile(int file) {
                              .ValueKindLast = IPVK_Last};
   return write_all(file, &header, sizeof header) && write_part(file, __start___llvm_prf_data, __stop___llvm_prf_data) &&
          write_part(file, __start___llvm_prf_cnts, __stop___llvm_prf_cnts) &&
-         write_part(file, __start___llvm_prf_names, __stop___llvm_prf_names);
+         write_part(file, __start___llvm_prf_names, __stop___llvm_prf_names) && write_values(file);
 }
 
 // After all other destructors, which are counted, too.

@@ -259,15 +259,15 @@ lammps_native() {
   cmake --build "$2.objects"
   cmake --install "$2.objects"
 }
-lammps_data() { # of its own benchmarks: a liquid, a metal, a polymer and a protein, 32,000 atoms each
+lammps_data() { # of its own benchmarks: a liquid, a metal and a polymer, 32,000 atoms each
   mkdir "$1"
-  cp "$work/$app/source/bench"/{in.lj,in.eam,in.chain,in.rhodo,data.chain,data.rhodo,Cu_u3.eam} "$1/"
+  cp "$work/$app/source/bench"/{in.lj,in.eam,in.chain,data.chain,Cu_u3.eam} "$1/"
 }
 lammps_run() {
   local problem
-  for problem in lj eam chain rhodo; do (cd "$data" && "$@" lmp -log none -in "in.$problem"); done
+  for problem in lj eam chain; do (cd "$data" && "$@" lmp -log none -in "in.$problem"); done
 }
-lammps_filter() { grep -v -i -e time -e performance -e 'CPU use' -e '|' -e seconds -e memory; }
+lammps_filter() { grep -v -i -e time -e performance -e 'CPU' -e '|' -e seconds -e memory; }
 
 # run_median KIND: of the CPU seconds in the files run.1 to run.$rounds, which have a line for each of `kinds`.
 run_median() {

@@ -2,7 +2,7 @@
 # Profile-guided deploys: programs with counters, a training run, deploys by its profile. What was counted for one CPU fits another
 # one, threads lose no counts, libraries have counters of their own, and results stay the same.
 source "$E2E/lib.sh"
-needs jq cmake ninja clang-22 clang++-22 llvm-profdata-22 llvm-objdump-22
+needs jq perl cmake ninja clang-22 clang++-22 llvm-profdata-22 llvm-objdump-22
 [ "$(uname -m)" = x86_64 ] || skip "needs an x86-64 machine"
 
 mkdir src
@@ -26,6 +26,9 @@ int steps(const int *values, int count) {
     sum += values[i] % 97 == 0 ? seldom(values[i]) : values[i];
   return sum;
 }
+typedef int step_function(int);
+step_function *volatile step = seldom; /* always the same one */
+int stepped(int a) { return step(a); }
 int idle(const int *values, int count) { /* which no training run calls */
   int sum = 0;
   for (int i = 0; i < count; ++i)
@@ -48,6 +51,7 @@ cat >src/main.cpp <<'EOF'
 #include <stdexcept>
 #include <vector>
 extern "C" int steps(const int *values, int count);
+extern "C" int stepped(int a);
 int more(int);
 struct Last {
   ~Last() { std::puts("last"); }
@@ -56,7 +60,7 @@ int main(int argc, char **argv) {
   std::vector<int> values(1000);
   for (int i = 0; i < 1000; ++i)
     values[i] = i * 7919;
-  int sum = 0;
+  int sum = stepped(3);
   for (int i = 0; i < (argc > 1 ? std::atoi(argv[1]) : 100); ++i)
     sum += steps(values.data(), 1000);
   try {
@@ -101,6 +105,17 @@ mkdir counts
 mv counts-*.profraw.* counts/
 llvm-profdata-22 merge counts/* -o llvms && llvm-profdata-22 show llvms >shown # LLVM's own tool reads them
 grep -q 'Instrumentation level: IR' shown || fail "$(cat shown)"
+llvm-profdata-22 show --ic-targets --function=stepped llvms >shown # the target of the call through a pointer
+grep -q 'seldom' shown || fail "$(cat shown)"
+# A damaged file is counts or an error, never a crash.
+file=$(find counts -type f | sort | head -1)
+for at in $(seq 1 40); do
+  cp "$file" damaged
+  perl -e 'open(my $f, "+<:raw", "damaged"); my $at = int($ARGV[0] * (-s "damaged") / 41); seek($f, $at, 0); print $f chr(255 - $ARGV[0])' "$at"
+  code=0
+  "$XAAS" profile show damaged --format json >/dev/null 2>damaged.err || code=$?
+  [ $code -eq 0 ] || [ $code -eq 7 ] || fail "exit $code for a profile that is damaged at $at: $(cat damaged.err)"
+done
 "$XAAS" profile show counts --format json >show.json
 assert_json show.json '.ran >= 6 and ([.top[] | select(.name == "steps") | .most] | length == 1 and .[0] >= 49000)'
 assert_json show.json '[.top[].name] | any(. == "main")'
