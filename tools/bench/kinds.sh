@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Applications of different kinds; sourced by the benchmarks that run them, after lib.sh. `work` is the benchmark's directory, `app`
 # the application's name, whose sources are in $work/$app/source, and `data` its data. `here` is the directory of its figures.
-# shellcheck disable=SC2154 # variables of those
+# shellcheck disable=SC2154,SC2034 # variables of those, and for those
 
 # Each application: its packages, a native build with extra compiler flags in $1 into the new directory $2, data, and a run of
 # PROGRAM... whose output is a function of the data.

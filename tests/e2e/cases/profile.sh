@@ -139,8 +139,8 @@ deploy oci:out:none --cpu haswell --format json >none.json
 code_of_idle() { llvm-objdump-22 -d --no-show-raw-insn --no-leading-addr --disassemble-symbols=idle "$1/usr/local/lib/libsteps.so" |
   sed -n '/^<idle>/,$p' | sed -E 's/0x[0-9a-f]+ //; s/<[^>]*>//; s/[[:space:]]*#.*//; s/-?0x[0-9a-f]+\(%rip\)/DATA/'; }
 for kind in none "profile --profile counts" "size --profile counts --cold-for-size"; do
-  # shellcheck disable=SC2086 # several words
-  deploy "rootfs:idle-${kind%% *}" --no-cache --cpu haswell $([ "$kind" = none ] || echo "${kind#* }") >/dev/null
+  read -ra words <<<"$kind"
+  deploy "rootfs:idle-${words[0]}" --no-cache --cpu haswell "${words[@]:1}" >/dev/null
 done
 expect_equal "a function that never ran" "$(code_of_idle idle-profile)" "$(code_of_idle idle-none)"
 [ "$(code_of_idle idle-size | wc -l)" -lt "$(code_of_idle idle-none | wc -l)" ] || fail "--cold-for-size does not make it smaller"
