@@ -368,7 +368,8 @@ struct Setup {
 // treat it as any other one.
 static void make_replaceable(llvm::Module& module, const std::set<std::string>& names) {
   for (llvm::GlobalObject& object : module.global_objects())
-    if (object.hasExternalLinkage() && !object.isDeclaration() && names.contains(object.getName().str()))
+    if (object.hasExternalLinkage() && object.hasDefaultVisibility() && !object.isDeclaration() &&
+        names.contains(object.getName().str()))
       object.setLinkage(llvm::GlobalValue::WeakAnyLinkage);
 }
 
