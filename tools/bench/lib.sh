@@ -24,7 +24,11 @@ open_bench() { # sets work, program and machine
   work=${XAAS_BENCH_DIR:-${TMPDIR:-/tmp}/xaas-bench}
   mkdir -p "$work"
   work=$(realpath "$work")
-  program=program-$(sha256sum "$xaas" | cut -c1-12)
+  # In the relocatable archive, `xaas` only starts the program.
+  local started
+  started=("$xaas" "$(dirname "$xaas")"/../libexec/xaas/xaas)
+  [ -e "${started[1]}" ] || started=("$xaas")
+  program=program-$(cat "${started[@]}" | sha256sum | cut -c1-12)
   machine="$("$xaas" detect --format json -q | jq -r '"\(.cpu.name), \(.cpu.model)"'), $(nproc) cores"
   [ -f "$work/machine" ] || { echo "$machine" >"$work/machine.new" && mv "$work/machine.new" "$work/machine"; }
   [ "$(cat "$work/machine")" = "$machine" ] ||
