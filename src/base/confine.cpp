@@ -197,7 +197,11 @@ public:
            seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1, equals(0, PR_SET_NO_NEW_PRIVS)) ==
                0;
   }
-  bool load() { return seccomp_load(context_) == 0; }
+  // For all threads, which a plugin may have started before. Without them, it is not needed.
+  bool load() {
+    seccomp_attr_set(context_, SCMP_FLTATR_CTL_TSYNC, 1);
+    return seccomp_load(context_) == 0;
+  }
   explicit operator bool() const { return context_ != nullptr; }
 
 private:

@@ -51,8 +51,8 @@ LinkInputs inputs_of_link(const image::Bundle& bundle, const Digest& link) {
     if (item.kind == link::LinkItem::Kind::option)
       continue;
     reach(bundle, item.file, inputs.units, archives);
-    if (item.kind == link::LinkItem::Kind::input && !item.file.name.ends_with(".so"))
-      add_kit(item.file, inputs);
+    if (item.kind == link::LinkItem::Kind::input)
+      add_kit(item.file, inputs); // also shared libraries, which the loader may search first
   }
   for (const Digest& archive : archives)
     for (const link::ArchiveRecord::Member& member : bundle.archives.at(archive).members)

@@ -32,6 +32,7 @@ public:
       : bundle_(bundle), request_(request), asked_for_(request.given.size(), 0) {}
 
   Result<PluginChoice> choose(const std::set<Digest>& units) {
+    XAAS_CHECK(check_given());
     XAAS_CHECK(check_options());
     for (const Digest& id : units)
       XAAS_CHECK(take_asked(id));
@@ -41,12 +42,21 @@ public:
     for (size_t i = 0; i < request_.given.size(); ++i) {
       const lower::PassPlugin& plugin = request_.given[i];
       choice_.used.push_back({plugin.name, plugin.version, plugin.digest, asked_for_[i] == 0,
-                              asked_for_[i] == 0 ? units.size() : asked_for_[i], given_options(plugin)});
+                              asked_for_[i] == 0 ? units.size() : asked_for_[i], given_options(plugin),
+                              plugin.others});
     }
     return std::move(choice_);
   }
 
 private:
+  Result<void> check_given() const {
+    std::set<Digest> seen;
+    for (const lower::PassPlugin& plugin : request_.given)
+      if (!seen.insert(plugin.digest).second)
+        return make_error(ErrorKind::usage, "--pass-plugin " + plugin.file.string() + ": it is given twice");
+    return {};
+  }
+
   Result<void> check_options() const {
     for (const std::string& option : request_.options)
       if (std::none_of(request_.given.begin(), request_.given.end(),
@@ -146,7 +156,9 @@ private:
 std::string PluginChoice::key(const Digest& unit) const {
   std::string key;
   for (const lower::PluginUse& use : of(unit))
-    key += " plugin " + use.plugin.digest.to_string() + " " + Json(use.options).dump();
+    key += " plugin " + use.plugin.digest.to_string() +
+           (use.plugin.others ? " with " + use.plugin.others->to_string() : "") + " " +
+           Json(use.options).dump();
   return key;
 }
 

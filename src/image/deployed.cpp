@@ -69,6 +69,10 @@ Result<UsedPlugin> read_plugin(const JsonReader& item) {
   XAAS_TRY(const JsonReader units, item.at("units"));
   XAAS_TRY(plugin.units, units.size());
   XAAS_TRY(plugin.options, item.strings_at("options"));
+  XAAS_TRY(const std::string libraries, item.string_or("libraries", ""));
+  if (!libraries.empty()) {
+    XAAS_TRY(plugin.libraries, Digest::parse(libraries).in(item.where() + "/libraries"));
+  }
   return plugin;
 }
 
@@ -149,13 +153,16 @@ Result<std::vector<GpuCode>> gpu_code_of(const Annotations& annotations) {
 
 Json to_json(const std::vector<UsedPlugin>& plugins) {
   Json json = Json::array();
-  for (const UsedPlugin& plugin : plugins)
+  for (const UsedPlugin& plugin : plugins) {
     json.push_back({{"name", plugin.name},
                     {"version", plugin.version},
                     {"digest", plugin.digest.to_string()},
                     {"for_all", plugin.for_all},
                     {"units", plugin.units},
                     {"options", plugin.options}});
+    if (plugin.libraries)
+      json.back()["libraries"] = plugin.libraries->to_string();
+  }
   return json;
 }
 

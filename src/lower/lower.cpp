@@ -161,13 +161,27 @@ struct ProfileMatch {
   std::set<const llvm::Function*> cold = {}; // by the source's own attribute
 };
 
+// Before the counts come. Those that the front end took from a profile of the project give way.
 struct NoteCold : llvm::PassInfoMixin<NoteCold> {
   std::shared_ptr<ProfileMatch> match;
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    for (const llvm::Function& function : module)
+    for (llvm::Function& function : module) {
       if (function.hasFnAttribute(llvm::Attribute::Cold))
         match->cold.insert(&function);
-    return llvm::PreservedAnalyses::all();
+      if (function.getEntryCount())
+        function.setMetadata(llvm::LLVMContext::MD_prof, nullptr);
+    }
+    if (llvm::NamedMDNode* const flags = module.getModuleFlagsMetadata()) {
+      std::vector<llvm::MDNode*> kept;
+      for (llvm::MDNode* const flag : flags->operands())
+        if (const auto* name = llvm::dyn_cast<llvm::MDString>(flag->getOperand(1));
+            !name || name->getString() != "ProfileSummary")
+          kept.push_back(flag);
+      flags->clearOperands();
+      for (llvm::MDNode* const flag : kept)
+        flags->addOperand(flag);
+    }
+    return llvm::PreservedAnalyses::none();
   }
   static bool isRequired() { return true; }
 };
@@ -367,10 +381,10 @@ struct Setup {
 // For LLVM, only a weak definition is one that may not be the one that is called. The link and the loader
 // treat it as any other one.
 static void make_replaceable(llvm::Module& module, const std::set<std::string>& names) {
-  for (llvm::GlobalObject& object : module.global_objects())
-    if (object.hasExternalLinkage() && object.hasDefaultVisibility() && !object.isDeclaration() &&
-        names.contains(object.getName().str()))
-      object.setLinkage(llvm::GlobalValue::WeakAnyLinkage);
+  for (llvm::GlobalValue& value : module.global_values()) // also aliases and resolvers
+    if (value.hasExternalLinkage() && value.hasDefaultVisibility() && !value.isDeclaration() &&
+        names.contains(value.getName().str()))
+      value.setLinkage(llvm::GlobalValue::WeakAnyLinkage);
 }
 
 static Result<Setup> set_up(const Job& job, llvm::Module& module) {
@@ -553,6 +567,7 @@ Result<Object> lower(const Job& job, const OutputLimit& limit, const std::functi
   XAAS_CHECK(load_plugins(job.plugins).in(describe(job)));
   if (loaded)
     XAAS_CHECK(loaded());
+  XAAS_CHECK(set_plugin_options(job.plugins).in(describe(job)));
   ir::initialize_back_ends();
   std::string errors;
   llvm::LLVMContext context;

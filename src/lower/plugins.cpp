@@ -19,6 +19,7 @@
 #include "load_plugins.h"
 
 #include <xaas/base/json.h>
+#include <xaas/base/text.h>
 #include <xaas/base/worker.h>
 #include <xaas/loader/dynamic.h>
 #include <xaas/loader/loading.h>
@@ -31,6 +32,7 @@
 #include <llvm/Support/Error.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <set>
 #include <utility>
@@ -41,6 +43,8 @@ namespace {
 
 constexpr const char* relink_hint =
     "link its objects without LLVM's libraries: it takes LLVM's functions from the program that loads it";
+
+constexpr const char* search_cache = "/etc/ld.so.cache"; // of the dynamic loader
 
 Error refused(const std::string& why, const std::string& hint = {}) {
   return make_error(ErrorKind::unsatisfied, why, hint);
@@ -69,7 +73,8 @@ Result<void> check_file(const std::string& name, const std::string& bytes) {
 
 // The files that the dynamic loader opens for a plugin; those that this process has loaded are among them.
 Result<std::vector<fs::path>> libraries_of(const fs::path& file) {
-  loader::Loader loader("/", target::host_cpu().arch, {}, true);
+  const char* const path = std::getenv("LD_LIBRARY_PATH");
+  loader::Loader loader("/", target::host_cpu().arch, split(path ? path : "", ':'), true);
   XAAS_TRY(const loader::Library* const library, loader.read(file.string()));
   if (!library)
     return refused("it is not a library");
@@ -80,12 +85,36 @@ Result<std::vector<fs::path>> libraries_of(const fs::path& file) {
     return refused("it needs " + loading.missing.front().name + ", which this machine lacks");
   std::vector<fs::path> files;
   std::error_code code;
-  for (const auto& object : loading.objects)
+  for (const auto& object : loading.objects) {
+    if (const std::string name = fs::path(object->place).filename(); is_llvm_library(name))
+      return refused("it needs " + name + ", and would bring a second LLVM into the process", relink_hint);
     files.push_back(fs::canonical(object->place, code));
-  if (const fs::path cache = "/etc/ld.so.cache"; fs::exists(cache, code))
-    files.push_back(cache);
+  }
+  if (fs::exists(search_cache, code))
+    files.emplace_back(search_cache);
   std::erase(files, fs::path());
   return files;
+}
+
+// The digest of the libraries that the plugin brings, which are a part of what it does; nothing if it has
+// only those that this process has anyway.
+Result<std::optional<Digest>> others_of(const fs::path& plugin, const std::vector<fs::path>& libraries) {
+  std::string digests;
+  for (const fs::path& library : libraries) {
+    if (library == plugin || library == search_cache)
+      continue;
+    // The loader itself is known by its name alone.
+    void* loaded = dlopen(library.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (!loaded)
+      loaded = dlopen(library.filename().c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (loaded) {
+      dlclose(loaded);
+      continue;
+    }
+    XAAS_TRY(const std::string bytes, read_file(library));
+    digests += digest_of(bytes).to_string() + "\n";
+  }
+  return digests.empty() ? std::optional<Digest>() : digest_of(digests);
 }
 
 std::set<std::string> registered_options() {
@@ -126,14 +155,17 @@ Result<void> load_library(const fs::path& file) {
   return {};
 }
 
+// As LLVM reads a command line.
 Result<void> set_option(const std::string& text) {
   const std::string name = text.substr(0, text.find('='));
   const std::string value = name.size() == text.size() ? std::string() : text.substr(name.size() + 1);
   if (!added_options().contains(name))
     return refused("it adds no option -" + name);
   llvm::cl::Option* const option = llvm::cl::getRegisteredOptions().lookup(name);
-  if (option->getNumOccurrences() == 0 && option->addOccurrence(0, option->ArgStr, value))
-    return refused("option -" + name + ": '" + value + "' is not a value of it");
+  const bool is_list = (option->getMiscFlags() & llvm::cl::CommaSeparated) != 0;
+  for (const std::string& each : is_list ? split(value, ',') : std::vector<std::string>{value})
+    if (option->addOccurrence(0, option->ArgStr, each))
+      return refused("option -" + name + ": '" + each + "' is not a value of it");
   return {};
 }
 
@@ -150,7 +182,7 @@ Result<std::string> ask_plugin(const fs::path& file) {
   llvm::Expected<llvm::PassPlugin> plugin = llvm::PassPlugin::Load(file.string());
   if (!plugin)
     return refused(llvm::toString(plugin.takeError()));
-  return describe_loaded(file, *plugin).dump();
+  return describe_loaded(file, *plugin).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 } // namespace
@@ -163,9 +195,21 @@ Result<void> load_plugins(const std::vector<PluginUse>& plugins) {
   for (const PluginUse& use : plugins) {
     const std::string what = "pass plugin " + use.plugin.file.string();
     XAAS_CHECK(load_library(use.plugin.file).in(what));
-    for (const std::string& option : use.options)
-      XAAS_CHECK(set_option(option).in(what));
+    XAAS_TRY(const std::string bytes, read_file(use.plugin.file).in(what));
+    if (digest_of(bytes) != use.plugin.digest)
+      return make_error(ErrorKind::failed, what + ": the file has changed since it was opened");
   }
+  return {};
+}
+
+Result<void> set_plugin_options(const std::vector<PluginUse>& plugins) {
+  if (plugins.empty())
+    return {};
+  for (const std::string& name : added_options()) // an earlier job of this process may have set it
+    llvm::cl::getRegisteredOptions().lookup(name)->reset();
+  for (const PluginUse& use : plugins)
+    for (const std::string& option : use.options)
+      XAAS_CHECK(set_option(option).in("pass plugin " + use.plugin.file.string()));
   return {};
 }
 
@@ -179,6 +223,7 @@ static Result<PassPlugin> open_checked(const fs::path& file, double cpu_seconds)
   plugin.digest = digest_of(bytes);
   XAAS_CHECK(check_file(plugin.file.string(), bytes));
   XAAS_TRY(plugin.libraries, libraries_of(plugin.file));
+  XAAS_TRY(plugin.others, others_of(plugin.file, plugin.libraries));
   XAAS_TRY(const std::string answer,
            run_worker([&] { return ask_plugin(plugin.file); }, {.cpu_seconds = cpu_seconds,
                                                                 .readable = plugin.libraries,

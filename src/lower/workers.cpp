@@ -30,6 +30,8 @@ namespace {
 WorkerLimits worker_limits(const Job& job, uint64_t max_memory, const Limits& limits) {
   constexpr uint64_t heading = uint64_t(1) << 28; // precedes the object: to_bytes()
   WorkerLimits worker{max_memory, limits.cpu_seconds, limits.object + heading};
+  if (job.profiling.kind == Profiling::Kind::own)
+    worker.fault = "the profile that the project brings is probably damaged";
   for (const PluginUse& use : job.plugins) {
     worker.readable.insert(worker.readable.end(), use.plugin.libraries.begin(), use.plugin.libraries.end());
     worker.further = true;

@@ -12,6 +12,9 @@ namespace {
 
 llvm::cl::opt<std::string> prefix("trace-prefix", llvm::cl::desc("What precedes each name"), llvm::cl::init("entered "));
 
+llvm::cl::list<std::string> skipped("trace-skip", llvm::cl::CommaSeparated,
+                                    llvm::cl::desc("Functions that print nothing"));
+
 struct Trace : llvm::PassInfoMixin<Trace> {
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
     llvm::LLVMContext& context = module.getContext();
@@ -19,7 +22,8 @@ struct Trace : llvm::PassInfoMixin<Trace> {
         "dprintf", llvm::FunctionType::get(llvm::Type::getInt32Ty(context),
                                            {llvm::Type::getInt32Ty(context), llvm::PointerType::getUnqual(context)}, true));
     for (llvm::Function& function : module) {
-      if (function.isDeclaration() || function.getName().starts_with("_") || function.getName().starts_with("."))
+      if (function.isDeclaration() || function.getName().starts_with("_") || function.getName().starts_with(".") ||
+          llvm::is_contained(skipped, function.getName().str()))
         continue;
       llvm::IRBuilder<> builder(&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
       builder.CreateCall(print, {builder.getInt32(2), builder.CreateGlobalString(prefix + function.getName().str() + "\n")});

@@ -8,6 +8,7 @@
 #include <xaas/image/targets.h>
 #include <xaas/oci/image.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,10 +81,11 @@ Result<std::vector<GpuCode>> gpu_code_of(const Annotations& annotations);
 // A pass plugin that ran when the image was deployed.
 struct UsedPlugin {
   std::string name, version;
-  Digest digest;                    // of its file
-  bool for_all = false;             // on all units, although none asks for it
-  uint64_t units = 0;               // on how many
-  std::vector<std::string> options; // that the user set: "name=value"
+  Digest digest;                        // of its file
+  bool for_all = false;                 // on all units, although none asks for it
+  uint64_t units = 0;                   // on how many
+  std::vector<std::string> options;     // that the user set: "name=value"
+  std::optional<Digest> libraries = {}; // of the contents of libraries that it brings
   bool operator==(const UsedPlugin&) const = default;
 };
 Json to_json(const std::vector<UsedPlugin>& plugins); // also the annotation: compact JSON, with these keys

@@ -7,17 +7,19 @@
 #include <xaas/base/file.h>
 #include <xaas/base/result.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace xaas::lower {
 
 struct PassPlugin {
-  fs::path file;                    // absolute, without links
-  Digest digest;                    // of the file
-  std::string name, version;        // as the plugin reports them
-  std::vector<std::string> options; // names of the LLVM options that it adds, sorted
-  std::vector<fs::path> libraries;  // files that the dynamic loader may open for it
+  fs::path file;                     // absolute, without links
+  Digest digest;                     // of the file
+  std::string name, version;         // as the plugin reports them
+  std::vector<std::string> options;  // names of the LLVM options that it adds, sorted
+  std::vector<fs::path> libraries;   // files that the dynamic loader may open for it
+  std::optional<Digest> others = {}; // of the contents of those that this program does not have itself
 };
 
 // A plugin that runs on a module, with options of its own ("name" or "name=value").

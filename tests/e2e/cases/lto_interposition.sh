@@ -30,7 +30,16 @@ int work(int a) {
   return helper(a) + level;
 }
 END
-printf '#include <stdio.h>\n#include <stdlib.h>\nvoid report(int a) { printf("library %%d\\n", a); exit(3); }\n' >src/stop.c
+cat >src/stop.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+void report_(int a) { printf("library %d\n", a); exit(3); }
+#ifdef ALIAS
+void report(int a) __attribute__((alias("report_")));
+#else
+void report(int a) { report_(a); }
+#endif
+END
 echo 'int level = 1;' >src/level.c
 echo 'int helper(int a) { return a * 3; }' >src/helper.c
 printf '#include <stdio.h>\nint work(int);\nint main(void) { printf("%%d\\n", work(2)); work(-2); puts("not reached"); return 0; }\n' >src/strict.c
@@ -40,6 +49,7 @@ cat >src/xaas.json <<'END'
 {"name": "handlers", "build": {"system": "cmake"}, "isa": [], "image": {"entrypoint": ["/usr/local/bin/strict"]}}
 END
 for form in raw prepared; do
+  [ $form = raw ] || sed -i '1i #define ALIAS' src/stop.c
   "$XAAS" build src --ir $form -o oci:app:$form -q >/dev/null
   for options in "" "--lto" "--lto --no-cache"; do
     rm -rf tree

@@ -87,6 +87,16 @@ for kind in back front; do
     expect_equal "output of $tree-$kind" "$(run $tree-$kind)" "$(./back 1000)"
   done
 done
+# A profile of something else does not fit, also where the IR has counts of the front end.
+printf 'int other(int a) { return a > 3 ? a * 2 : a; }\nint main(int c, char **v) { (void)v; return other(c) == 7; }\n' >other.c
+clang-22 -O1 -fprofile-generate other.c -o other-program
+LLVM_PROFILE_FILE=strange.profraw ./other-program
+llvm-profdata-22 merge strange.profraw -o strange.profdata
+for kind in back front; do
+  code=0
+  "$XAAS" deploy "oci:app-$kind:ir" -o oci:strange:x --profile strange.profdata -q >/dev/null 2>err || code=$?
+  [ $code -eq 3 ] || fail "$kind: exit $code: $(cat err)"
+done
 # The same source with another profile is another unit: nothing is taken from the first build.
 LLVM_PROFILE_FILE=other.profraw ./back 3 >/dev/null
 llvm-profdata-22 merge other.profraw -o src/back.profdata

@@ -88,6 +88,13 @@ for options in "" "--lto"; do
   expect_equal "output with a trace" "$(run traced 2>trace)" "25 4"
   finds -x 'in main' <trace || fail "no trace of main: $(cat trace)"
 done
+rm -rf traced # lists of values, as LLVM reads them
+deploy rootfs:traced --pass-plugin plugins/derivative.so --pass-plugin plugins/trace.so --for all \
+  --plugin-option trace-skip=main,f --plugin-option trace-skip=slope >/dev/null
+run traced >out.text 2>trace
+expect_equal "functions that are traced" "$(cat trace)" "entered plain"
+refused 3 "'x' is not a value of it" --pass-plugin plugins/derivative.so --plugin-option derivative-scale=x
+refused 2 'it is given twice' --pass-plugin plugins/derivative.so --pass-plugin plugins/derivative.so
 refused 2 '--plugin-option inline-threshold=3: no plugin adds this option' --pass-plugin plugins/derivative.so --plugin-option inline-threshold=3
 
 # The same inputs give the same image; its annotations and its SBOM name the plugins, and so does the name for --reuse.

@@ -118,7 +118,6 @@ TEST_F(ConfineTest, NoSocketsProcessesOrPrograms) {
   }
 }
 
-// What Landlock leaves free.
 TEST_F(ConfineTest, FurtherConfinementTakesTheFilesAway) {
   Confinement first = {.readable = {file("allowed")}, .further = true};
   EXPECT_TRUE(holds(first, [this] { return opens(file("allowed")); }));
@@ -127,11 +126,12 @@ TEST_F(ConfineTest, FurtherConfinementTakesTheFilesAway) {
     GTEST_SKIP() << "NOT TESTED: this kernel has no seccomp";
   EXPECT_TRUE(holds(first, [] { return socket(AF_INET, SOCK_STREAM, 0) < 0 && fork() < 0; }));
   EXPECT_TRUE(holds(first, [] { return confine({}) && socket(AF_INET, SOCK_STREAM, 0) < 0 && fork() < 0; }));
-  // Nothing is given back, neither between the two nor afterwards.
+  // Nothing is given back.
   const rlimit more{16, 16};
   EXPECT_TRUE(holds(first, [&] { return confine({}) && setrlimit(RLIMIT_NOFILE, &more) != 0; }));
 }
 
+// What Landlock leaves free.
 TEST_F(ConfineTest, OtherFilesKeepTheirModes) {
   if (!has("seccomp"))
     GTEST_SKIP() << "NOT TESTED: this kernel has no seccomp";
