@@ -56,8 +56,9 @@
 // Rejected: the digests of the files that a compile reads (a generated config.h differs between
 // configurations); comparing IR after the compile, as canonical form does, because the compile is then
 // already paid for.
+#include "options.h"
+
 #include <xaas/known/known.h>
-#include <xaas/known/places.h>
 
 #include <xaas/base/build_id.h>
 #include <xaas/base/json.h>
@@ -67,113 +68,12 @@
 #include <clang/Frontend/DependencyOutputOptions.h>
 #include <clang/Lex/HeaderSearchOptions.h>
 #include <clang/Lex/PreprocessorOptions.h>
-#include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
-#include <set>
 
 namespace xaas::known {
 
 namespace {
-
-// LLVM's names of x86 features that give the front end nothing but instructions (X86TargetParser.def).
-const std::set<std::string, std::less<>>& instructions() {
-  static const std::set<std::string, std::less<>> names = {"adx",
-                                                           "aes",
-                                                           "amx-bf16",
-                                                           "amx-complex",
-                                                           "amx-fp16",
-                                                           "amx-int8",
-                                                           "amx-tile",
-                                                           "avx",
-                                                           "avx2",
-                                                           "avx512bf16",
-                                                           "avx512bitalg",
-                                                           "avx512bw",
-                                                           "avx512cd",
-                                                           "avx512dq",
-                                                           "avx512f",
-                                                           "avx512fp16",
-                                                           "avx512ifma",
-                                                           "avx512vbmi",
-                                                           "avx512vbmi2",
-                                                           "avx512vl",
-                                                           "avx512vnni",
-                                                           "avx512vp2intersect",
-                                                           "avx512vpopcntdq",
-                                                           "avxifma",
-                                                           "avxneconvert",
-                                                           "avxvnni",
-                                                           "avxvnniint16",
-                                                           "avxvnniint8",
-                                                           "bmi",
-                                                           "bmi2",
-                                                           "cldemote",
-                                                           "clflushopt",
-                                                           "clwb",
-                                                           "clzero",
-                                                           "cmpccxadd",
-                                                           "crc32",
-                                                           "cx16",
-                                                           "enqcmd",
-                                                           "f16c",
-                                                           "fma",
-                                                           "fma4",
-                                                           "fsgsbase",
-                                                           "gfni",
-                                                           "hreset",
-                                                           "invpcid",
-                                                           "lwp",
-                                                           "lzcnt",
-                                                           "movbe",
-                                                           "movdir64b",
-                                                           "movdiri",
-                                                           "mwaitx",
-                                                           "pclmul",
-                                                           "pconfig",
-                                                           "pku",
-                                                           "popcnt",
-                                                           "prefetchi",
-                                                           "prfchw",
-                                                           "ptwrite",
-                                                           "raoint",
-                                                           "rdpid",
-                                                           "rdpru",
-                                                           "rdrnd",
-                                                           "rdseed",
-                                                           "rtm",
-                                                           "sahf",
-                                                           "serialize",
-                                                           "sgx",
-                                                           "sha",
-                                                           "sha512",
-                                                           "sm3",
-                                                           "sm4",
-                                                           "sse3",
-                                                           "sse4.1",
-                                                           "sse4.2",
-                                                           "sse4a",
-                                                           "ssse3",
-                                                           "tbm",
-                                                           "tsxldtrk",
-                                                           "uintr",
-                                                           "vaes",
-                                                           "vpclmulqdq",
-                                                           "waitpkg",
-                                                           "wbnoinvd",
-                                                           "xop",
-                                                           "xsave",
-                                                           "xsavec",
-                                                           "xsaveopt",
-                                                           "xsaves"};
-  return names;
-}
-
-// A compile for a GPU whose auxiliary target, the host, is x86-64.
-bool is_for_gpu_beside_x86(const clang::CompilerInvocation& invocation) {
-  return invocation.getLangOpts().CUDAIsDevice &&
-         llvm::Triple(invocation.getFrontendOpts().AuxTriple).getArch() == llvm::Triple::x86_64;
-}
 
 // Adds what options_of_meaning() leaves out of the host's CPU.
 void add_auxiliary_target(Hasher& exact, const clang::CompilerInvocation& invocation) {
@@ -181,34 +81,6 @@ void add_auxiliary_target(Hasher& exact, const clang::CompilerInvocation& invoca
   exact.update_part(frontend.AuxTargetCPU.value_or(""));
   for (const std::string& feature : frontend.AuxTargetFeatures.value_or(std::vector<std::string>()))
     exact.update_part(feature);
-}
-
-// Clang's own spelling of all options that affect the outcome, except those that the tokens cover (macros,
-// directories), the target (which is hashed separately) and the names of outputs.
-std::vector<std::string> options_of_meaning(const session::Session& session,
-                                            const clang::CompilerInvocation& invocation) {
-  clang::CompilerInvocation copy(invocation);
-  copy.getHeaderSearchOpts() = clang::HeaderSearchOptions();
-  copy.getHeaderSearchOpts().Sysroot = invocation.getHeaderSearchOpts().Sysroot; // part of debug information
-  copy.getPreprocessorOpts() = clang::PreprocessorOptions();
-  copy.getDependencyOutputOpts() = clang::DependencyOutputOptions();
-  copy.getTargetOpts().CPU.clear();
-  copy.getTargetOpts().TuneCPU.clear();
-  copy.getTargetOpts().FeaturesAsWritten.clear();
-  copy.getFrontendOpts().OutputFile.clear();
-  copy.getCodeGenOpts().CudaGpuBinaryFileName.clear();
-  if (is_for_gpu_beside_x86(copy)) {
-    clang::FrontendOptions& frontend = copy.getFrontendOpts();
-    frontend.AuxTargetCPU.reset();
-    if (frontend.AuxTargetFeatures)
-      frontend.AuxTargetFeatures = features_of_meaning(*frontend.AuxTargetFeatures);
-  }
-  const clang::InputKind kind = copy.getFrontendOpts().Inputs.front().getKind();
-  copy.getFrontendOpts().Inputs = {clang::FrontendInputFile("-", kind)};
-  std::vector<std::string> options;
-  copy.generateCC1CommandLine(
-      [&](const llvm::Twine& argument) { options.push_back(without_places(session, argument.str())); });
-  return options;
 }
 
 constexpr uint64_t max_header = 1 << 20;
@@ -277,14 +149,6 @@ store::Cache cache_of(const session::Session& session) {
   if (!session.shared_cache.empty())
     cache.also_read(store::SharedCache::at(session.shared_cache, session.shared_cache_vouched));
   return cache;
-}
-
-std::vector<std::string> features_of_meaning(const std::vector<std::string>& flags) {
-  std::vector<std::string> kept;
-  for (const std::string& flag : flags)
-    if (!instructions().count(std::string_view(flag).substr(1)))
-      kept.push_back(flag);
-  return kept;
 }
 
 // C++20 switches modules on; a source that uses one shows it in its tokens.
@@ -371,13 +235,8 @@ Keys keys_of(const session::Session& session, const clang::CompilerInvocation& i
   common.update_number(session.strip_debug);
   for (const std::string& option : options_of_meaning(session, invocation))
     common.update_part(option);
-  const bool x86 = llvm::Triple(invocation.getTargetOpts().Triple).getArch() == llvm::Triple::x86_64;
-  for (const std::string& feature : preprocessed.features)
-    if (!x86 || !instructions().count(feature))
-      common.update_part(feature);
+  add_target(common, invocation, preprocessed.features);
   const clang::TargetOptions& target = invocation.getTargetOpts();
-  if (!x86)
-    common.update_part(target.CPU);
   Keys keys;
   keys.plain = common.finish();
   Hasher of_width;
@@ -385,7 +244,7 @@ Keys keys_of(const session::Session& session, const clang::CompilerInvocation& i
   of_width.update_number(preprocessed.atomic_width);
   keys.of_width = of_width.finish();
   keys.features = preprocessed.features;
-  if (x86 && (session.level.empty() || session.level == working_level)) {
+  if (is_for_x86(invocation) && (session.level.empty() || session.level == working_level)) {
     Hasher upward;
     upward.update_part(keys.plain.to_string());
     upward.update_part("upward");

@@ -20,12 +20,15 @@
 // Declarations of Clang's headers are hashed where the source first mentions them (waiting_declarations.cpp).
 //
 // Rejected: the text of `clang -E`, which has no columns, loses macros in pragmas, and costs more to print
-// than tokens cost to hash; the digests of the files that are read, because of the left file above.
+// than tokens cost to hash; the digests of the files that are read, because of the left file above. (Files
+// that are equal save the preprocessor's run: inputs.cpp.)
 //
 // The preprocessor costs a tenth of a compile, so it does not run twice if a compile is certain: a listener
 // takes the same stream from the compile's own preprocessor. The parser changes what passes there (pragmas
 // become annotations, tokens are looked at again, keywords become identifiers). So only what is the same in
 // both is recorded, and if that is impossible (pragmas with macros in them), the listener has no result.
+#include "inputs_recorder.h"
+#include "options.h"
 #include "token_recorder.h"
 
 #include <xaas/known/include_names.h>
@@ -152,6 +155,7 @@ public:
     DiagnosticConsumer::HandleDiagnostic(level, message);
     if (!is_of_preprocessor(message.getID()))
       return;
+    any_ = true;
     llvm::SmallString<256> text;
     message.FormatDiagnostic(text);
     hasher_.update_number(level);
@@ -167,17 +171,14 @@ public:
   }
 
   Digest digest() { return hasher_.finish(); }
+  bool any() const { return any_; }
 
 private:
   void add(const std::string& text) { hasher_.update_part(text); }
   const session::Session& session_;
   Hasher hasher_;
+  bool any_ = false;
 };
-
-bool has_debug_information(const session::Session& session, const clang::CompilerInstance& compiler) {
-  return compiler.getCodeGenOpts().getDebugInfo() != llvm::codegenoptions::NoDebugInfo &&
-         !session.strip_debug;
-}
 
 // True if declarations that nothing uses leave no trace.
 bool may_wait(const clang::CompilerInstance& compiler) {
@@ -190,27 +191,31 @@ bool may_wait(const clang::CompilerInstance& compiler) {
          compiler.getDiagnostics().getSuppressSystemWarnings();
 }
 
-void describe_target(const clang::CompilerInstance& compiler, Preprocessed& result) {
-  for (const auto& feature : compiler.getTarget().getTargetOpts().FeatureMap)
-    if (feature.getValue())
-      result.features.push_back(feature.getKey().str());
-  std::sort(result.features.begin(), result.features.end());
-  result.atomic_width = compiler.getTarget().getMaxAtomicInlineWidth();
+std::optional<Preprocessed> result_of(TokenRecorder& recorder, Messages& messages, InputsRecorder& inputs,
+                                      clang::CompilerInstance& compiler) {
+  std::optional<Preprocessed> result = recorder.finish(messages.digest());
+  if (!result)
+    return result;
+  describe_target(compiler, *result);
+  if (!messages.any())
+    result->inputs = inputs.finish(compiler, *result);
+  return result;
 }
 
 class RecordAction : public clang::PreprocessorFrontendAction {
 public:
-  RecordAction(const session::Session& session, Messages& messages)
-      : session_(session), messages_(messages) {}
+  RecordAction(const session::Session& session, Messages& messages, InputsRecorder& inputs)
+      : session_(session), messages_(messages), inputs_(inputs) {}
   std::optional<Preprocessed> result;
 
 protected:
   void ExecuteAction() override {
     clang::CompilerInstance& compiler = getCompilerInstance();
     clang::Preprocessor& preprocessor = compiler.getPreprocessor();
-    TokenRecorder recorder(session_, preprocessor, has_debug_information(session_, compiler),
+    TokenRecorder recorder(session_, preprocessor, has_debug_information(session_, compiler.getInvocation()),
                            may_wait(compiler), false);
     preprocessor.addPPCallbacks(std::make_unique<Callbacks>(recorder));
+    inputs_.attach(compiler);
     keep_names_in_includes(compiler);
     for (const char* space : {"", "GCC", "clang"})
       preprocessor.AddPragmaHandler(space, new AnyPragma(recorder, space)); // the preprocessor owns it
@@ -222,54 +227,72 @@ protected:
     } while (token.isNot(clang::tok::eof));
     if (compiler.getDiagnostics().hasErrorOccurred())
       return;
-    result = recorder.finish(messages_.digest());
-    if (result)
-      describe_target(compiler, *result);
+    result = result_of(recorder, messages_, inputs_, compiler);
   }
 
 private:
   const session::Session& session_;
   Messages& messages_;
+  InputsRecorder& inputs_;
 };
 
 } // namespace
+
+bool are_same_tokens(const Preprocessed& one, const Preprocessed& two) {
+  return one.text == two.text && one.lock_free_queries == two.lock_free_queries &&
+         one.reads_instruction_set == two.reads_instruction_set && one.needs_features == two.needs_features;
+}
 
 bool is_lock_free_query(const clang::IdentifierInfo& identifier) {
   return identifier.getBuiltinID() != clang::Builtin::NotBuiltin &&
          identifier.getName().contains("lock_free");
 }
 
+std::string headers_of_clang(const clang::HeaderSearchOptions& options) {
+  return options.ResourceDir + "/include/";
+}
+
 bool is_header_of_clang(const clang::SourceManager& sources, clang::FileID file,
                         const clang::HeaderSearchOptions& options) {
   const clang::OptionalFileEntryRef entry = sources.getFileEntryRefForID(file);
-  return entry && entry->getName().starts_with(options.ResourceDir + "/include/");
+  return entry && entry->getName().starts_with(headers_of_clang(options));
 }
 
 std::optional<Preprocessed> preprocess(const session::Session& session,
                                        const clang::CompilerInvocation& invocation,
                                        llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files) {
+  InputsRecorder inputs(session, invocation, std::move(files));
   clang::CompilerInstance compiler(std::make_shared<clang::CompilerInvocation>(invocation));
-  compiler.createVirtualFileSystem(std::move(files));
+  compiler.createVirtualFileSystem(inputs.files());
   Messages messages(session);
   compiler.createDiagnostics(&messages, false);
   compiler.setVerboseOutputStream(llvm::nulls());
   if (!compiler.hasDiagnostics())
     return std::nullopt;
-  RecordAction action(session, messages);
+  RecordAction action(session, messages, inputs);
   if (!compiler.ExecuteAction(action))
     return std::nullopt;
   return std::move(action.result);
 }
 
 struct TokenListener::State {
-  explicit State(const session::Session& session) : session(session), messages(session) {}
+  State(const session::Session& session, const clang::CompilerInvocation& invocation,
+        llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files)
+      : session(session), messages(session), inputs(session, invocation, std::move(files)) {}
   const session::Session& session;
   Messages messages;
+  InputsRecorder inputs;
   std::optional<TokenRecorder> recorder;
 };
 
-TokenListener::TokenListener(const session::Session& session) : state_(std::make_unique<State>(session)) {}
+TokenListener::TokenListener(const session::Session& session, const clang::CompilerInvocation& invocation,
+                             llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files)
+    : state_(std::make_unique<State>(session, invocation, std::move(files))) {}
 TokenListener::~TokenListener() = default;
+
+llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> TokenListener::files() const {
+  return state_->inputs.files();
+}
 
 clang::DiagnosticConsumer& TokenListener::messages() {
   return state_->messages;
@@ -277,18 +300,16 @@ clang::DiagnosticConsumer& TokenListener::messages() {
 
 void TokenListener::attach(clang::CompilerInstance& compiler) {
   clang::Preprocessor& preprocessor = compiler.getPreprocessor();
-  TokenRecorder& recorder =
-      state_->recorder.emplace(state_->session, preprocessor,
-                               has_debug_information(state_->session, compiler), may_wait(compiler), true);
+  TokenRecorder& recorder = state_->recorder.emplace(
+      state_->session, preprocessor, has_debug_information(state_->session, compiler.getInvocation()),
+      may_wait(compiler), true);
   preprocessor.addPPCallbacks(std::make_unique<Callbacks>(recorder));
   preprocessor.setTokenWatcher([&recorder](const clang::Token& token) { recorder.listened(token); });
+  state_->inputs.attach(compiler);
 }
 
 std::optional<Preprocessed> TokenListener::finish(clang::CompilerInstance& compiler) {
-  std::optional<Preprocessed> result = state_->recorder->finish(state_->messages.digest());
-  if (result)
-    describe_target(compiler, *result);
-  return result;
+  return result_of(*state_->recorder, state_->messages, state_->inputs, compiler);
 }
 
 } // namespace xaas::known

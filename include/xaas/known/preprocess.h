@@ -41,19 +41,27 @@ struct Preprocessed {
   // The target as Clang resolved it from CPU and flags:
   std::vector<std::string> features; // enabled ones, sorted
   unsigned atomic_width = 0;         // bits
+
+  // All of the above as a result of what the preprocessor read, for remember_inputs(); empty if it cannot be
+  // described.
+  std::string inputs;
 };
+
+// True if the results differ in nothing but the target.
+bool are_same_tokens(const Preprocessed& one, const Preprocessed& two);
 
 // True for Clang's builtins whose value depends on the width of inline atomics, such as
 // `__atomic_always_lock_free`.
 bool is_lock_free_query(const clang::IdentifierInfo& identifier);
 
-// True for files that come with Clang, such as the headers of intrinsics.
+// The directory of the headers that come with Clang, such as those of intrinsics, with a slash at its end.
+std::string headers_of_clang(const clang::HeaderSearchOptions& options);
 bool is_header_of_clang(const clang::SourceManager& sources, clang::FileID file,
                         const clang::HeaderSearchOptions& options);
 
-// Runs the preprocessor alone over `files`, without printing. Writes the dependency files that the invocation
-// asks for. Nothing if there are errors, or inputs that tokens do not show (precompiled headers, modules):
-// the source must then be compiled.
+// Runs the preprocessor alone over `files` (files_read_once()), without printing. Writes the dependency files
+// that the invocation asks for. Nothing if there are errors, or inputs that tokens do not show (precompiled
+// headers, modules): the source must then be compiled.
 std::optional<Preprocessed> preprocess(const session::Session& session,
                                        const clang::CompilerInvocation& invocation,
                                        llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files);
@@ -61,8 +69,11 @@ std::optional<Preprocessed> preprocess(const session::Session& session,
 // Takes the same result from a compile while it runs.
 class TokenListener {
 public:
-  explicit TokenListener(const session::Session& session);
+  // `files` as for preprocess(). The compile must read those of files().
+  TokenListener(const session::Session& session, const clang::CompilerInvocation& invocation,
+                llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files);
   ~TokenListener();
+  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files() const;
 
   // This consumer must receive the compile's messages.
   clang::DiagnosticConsumer& messages();

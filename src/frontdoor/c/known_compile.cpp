@@ -2,6 +2,7 @@
 
 #include "working_object.h"
 
+#include <xaas/known/inputs.h>
 #include <xaas/known/places.h>
 #include <xaas/known/read_once.h>
 #include <xaas/known/stable_files.h>
@@ -27,20 +28,32 @@ const known::KnownUnit* KnownCompile::find() {
     return nullptr;
   marks_ = known::marks_of(session_, *invocation_, draft_);
   if (!session_.check_sharing && !known::may_be_found(session_, marks_)) {
-    listener_.emplace(session_);
+    listener_.emplace(session_, *invocation_, known::files_read_once());
+    files_ = listener_->files();
     return nullptr;
   }
   files_ = known::files_read_once();
-  make_keys(known::preprocess(session_, *invocation_, files_));
+  if (const auto found = known::find_inputs(session_, *invocation_, draft_, files_)) {
+    if (!session_.check_sharing) {
+      set_preprocessed(found->preprocessed);
+      std::optional<known::KnownUnit> unit = known::find_known(session_, *keys_);
+      if (unit && known::write_dependencies(*invocation_, found->dependencies))
+        known_ = std::move(unit);
+      return known_ ? &*known_ : nullptr;
+    }
+    claimed_ = found->preprocessed;
+  }
+  set_preprocessed(known::preprocess(session_, *invocation_, files_));
   if (!keys_)
     return nullptr;
+  known::remember_inputs(session_, *invocation_, draft_, *preprocessed_);
   // The preprocessor has written the dependency files.
   invocation_->getDependencyOutputOpts() = clang::DependencyOutputOptions();
   known_ = known::find_known(session_, *keys_);
   return known_ && !session_.check_sharing ? &*known_ : nullptr;
 }
 
-void KnownCompile::make_keys(std::optional<known::Preprocessed> preprocessed) {
+void KnownCompile::set_preprocessed(std::optional<known::Preprocessed> preprocessed) {
   preprocessed_ = std::move(preprocessed);
   if (preprocessed_)
     keys_ = known::keys_of(session_, *invocation_, draft_, *preprocessed_, working_level(session_));
@@ -50,12 +63,18 @@ Result<FrontendResult> KnownCompile::compile(const clang::TextDiagnosticBuffer* 
   FrontendResult frontend =
       run_frontend(session_, invocation_, files_, messages, listener_ ? &*listener_ : nullptr);
   if (listener_)
-    make_keys(std::move(frontend.preprocessed));
+    set_preprocessed(std::move(frontend.preprocessed));
+  if (listener_ && keys_)
+    known::remember_inputs(session_, *invocation_, draft_, *preprocessed_);
   const bool reads = !preprocessed_ || preprocessed_->reads_instruction_set;
   frontend.upward = !reads && (frontend.upward || (frontend.plain && preprocessed_->needs_features));
   frontend.plain &= !reads && !preprocessed_->needs_features;
   frontend.reads_wide_atomics |=
       preprocessed_ && preprocessed_->lock_free_queries != frontend.lock_free_queries;
+  if (claimed_ && preprocessed_ && !known::are_same_tokens(*claimed_, *preprocessed_))
+    XAAS_CHECK(log_difference(session_, draft_.source +
+                                            ": the preprocessor gives other tokens than an earlier "
+                                            "run with the same inputs"));
   if (known_)
     XAAS_CHECK(compare(frontend));
   return frontend;

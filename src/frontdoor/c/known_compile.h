@@ -33,17 +33,19 @@ public:
   const llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem>& files() const { return files_; }
 
 private:
-  void make_keys(std::optional<known::Preprocessed> preprocessed);
+  void set_preprocessed(std::optional<known::Preprocessed> preprocessed);
   Result<void> compare(const FrontendResult& frontend);
 
   const session::Session& session_;
   std::shared_ptr<clang::CompilerInvocation> invocation_;
   const ir::Unit& draft_;
-  // If the preprocessor ran alone to make the key, the front end must read the same contents.
+  // The front end must read the same contents as the preprocessor that ran alone, and as the records of its
+  // inputs have.
   llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files_;
   known::Marks marks_;
   std::optional<known::TokenListener> listener_; // set if no outcome can be known
   std::optional<known::Preprocessed> preprocessed_;
+  std::optional<known::Preprocessed> claimed_; // under --check-sharing: what an earlier run's inputs give
   std::optional<known::Keys> keys_;
   std::optional<known::KnownUnit> known_;
   bool differs_ = false; // compiling contradicts the known outcome

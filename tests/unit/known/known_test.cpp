@@ -477,24 +477,33 @@ TEST_F(Known, ASourceWithoutKernelsIsKnownWithoutAPlaceForThem) {
   EXPECT_TRUE(unit_of("build/k.o").device.empty());
 }
 
+// The keys of a cache's entries: outcomes of compiles, or inputs of preprocessors. Marks are empty.
+std::vector<Digest> keys_in(const store::Cache& cache, bool inputs) {
+  std::vector<Digest> keys;
+  for (const auto& entry : fs::recursive_directory_iterator(cache.root())) {
+    if (!entry.is_regular_file())
+      continue;
+    const auto key = Digest::parse("sha256:" + entry.path().parent_path().filename().string() +
+                                   entry.path().filename().string());
+    if (!key)
+      continue;
+    const std::string value = cache.get(*key).value_or("");
+    if (!value.empty() && value.starts_with("inputs ") == inputs)
+      keys.push_back(*key);
+  }
+  return keys;
+}
+
 TEST_F(Known, CheckingFindsAWrongOutcome) {
   write("src/a.c", "int f(void) { return 1; }\n");
   write("src/b.c", "int f(void) { return 2; }\n");
   const store::Cache cache = store::Cache::at(session_.cache);
-  const auto outcomes = [&] { // their keys, without the marks, which are empty
-    std::vector<Digest> keys;
-    for (const auto& entry : fs::recursive_directory_iterator(session_.cache))
-      if (entry.is_regular_file() && entry.file_size() > 100)
-        keys.push_back(*Digest::parse("sha256:" + entry.path().parent_path().filename().string() +
-                                      entry.path().filename().string()));
-    return keys;
-  };
   sh("$CC -c a.c -o ../build/a.o");
-  ASSERT_EQ(outcomes().size(), 1u);
-  const Digest wrong = outcomes()[0];
+  ASSERT_EQ(keys_in(cache, false).size(), 1u);
+  const Digest wrong = keys_in(cache, false)[0];
   sh("$CC -c b.c -o ../build/b.o");
-  ASSERT_EQ(outcomes().size(), 2u);
-  for (const Digest& key : outcomes())
+  ASSERT_EQ(keys_in(cache, false).size(), 2u);
+  for (const Digest& key : keys_in(cache, false))
     if (!(key == wrong))
       ASSERT_TRUE(cache.put(wrong, *cache.get(key)));
   session_.check_sharing = true;
@@ -505,6 +514,29 @@ TEST_F(Known, CheckingFindsAWrongOutcome) {
   EXPECT_EQ(log->compiled, 2u);
   ASSERT_EQ(log->differences.size(), 1u);
   EXPECT_EQ(log->differences[0].find("a.c: known as module"), 0u) << log->differences[0];
+}
+
+TEST_F(Known, CheckingFindsWrongInputs) {
+  write("src/a.c", "int f(void) { return 1; }\n");
+  sh("$CC -c a.c -o ../build/a.o");
+  const store::Cache cache = store::Cache::at(session_.cache);
+  const std::vector<Digest> keys = keys_in(cache, true);
+  ASSERT_EQ(keys.size(), 1u);
+  std::string value = *cache.get(keys[0]);
+  const size_t digit = value.find('\n') + 1; // of the tokens' digest
+  value[digit] = value[digit] == '0' ? '1' : '0';
+  ASSERT_TRUE(cache.put(keys[0], value));
+  session_.check_sharing = true;
+  for (const char* name : {"checked", "mended"}) {
+    use_level(name, "x86-64");
+    sh("$CC -c a.c -o ../build/a.o");
+    const auto log = session::read_compile_log(session_);
+    ASSERT_TRUE(log);
+    ASSERT_EQ(log->differences.size(), *name == 'c' ? 1u : 0u);
+    if (*name == 'c')
+      EXPECT_EQ(log->differences[0].find("a.c: the preprocessor gives other tokens"), 0u)
+          << log->differences[0];
+  }
 }
 
 TEST_F(Known, DirectoriesOfTheBuildInDataAreSeen) {

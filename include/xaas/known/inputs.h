@@ -1,0 +1,40 @@
+// The inputs of earlier runs of the preprocessor: a run that would read the same need not be repeated.
+#pragma once
+
+#include <xaas/known/preprocess.h>
+
+#include <xaas/ir/unit.h>
+
+#include <string>
+#include <vector>
+
+namespace xaas::known {
+
+// A file that a dependency file names.
+struct Dependency {
+  std::string path;
+  bool of_system = false;
+};
+
+struct FoundInputs {
+  Preprocessed preprocessed; // as preprocess() would return it
+  std::vector<Dependency> dependencies;
+};
+
+// What the preprocessor would give for this compile, if it would read what an earlier run read. Only the
+// source of `unit` is used. `files` is as for preprocess(); every file that the earlier run read is in it
+// afterwards.
+std::optional<FoundInputs> find_inputs(const session::Session& session,
+                                       const clang::CompilerInvocation& invocation, const ir::Unit& unit,
+                                       const llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem>& files);
+
+// Files the inputs of a run, if they are all that decides its result. A cache that cannot be written (no
+// space) only costs time.
+void remember_inputs(const session::Session& session, const clang::CompilerInvocation& invocation,
+                     const ir::Unit& unit, const Preprocessed& preprocessed);
+
+// Writes the dependency files that the invocation asks for, as the preprocessor would. False if that fails.
+bool write_dependencies(const clang::CompilerInvocation& invocation,
+                        const std::vector<Dependency>& dependencies);
+
+} // namespace xaas::known

@@ -1,0 +1,41 @@
+// Records the inputs of a preprocessor while it runs.
+#pragma once
+
+#include "predefined_macros.h"
+#include "recorded_files.h"
+
+#include <xaas/known/inputs.h>
+
+#include <llvm/ADT/IntrusiveRefCntPtr.h>
+
+#include <memory>
+#include <string>
+
+namespace xaas::known {
+
+class InputsRecorder {
+public:
+  // `files` as for preprocess().
+  InputsRecorder(const session::Session& session, const clang::CompilerInvocation& invocation,
+                 llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files);
+  ~InputsRecorder();
+  InputsRecorder(const InputsRecorder&) = delete;
+  InputsRecorder& operator=(const InputsRecorder&) = delete;
+
+  // The files that the run must read.
+  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files() const { return files_; }
+  // Call it before the main file is entered.
+  void attach(clang::CompilerInstance& compiler);
+  // Call it after a run without messages of the preprocessor. The inputs with the run's result, for
+  // remember_inputs(); empty if they cannot be described.
+  std::string finish(clang::CompilerInstance& compiler, const Preprocessed& result);
+
+private:
+  class Dependencies;
+  const session::Session& session_;
+  llvm::IntrusiveRefCntPtr<RecordedFiles> files_;
+  MacroWatch macros_;
+  std::shared_ptr<Dependencies> dependencies_;
+};
+
+} // namespace xaas::known

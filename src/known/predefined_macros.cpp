@@ -1,0 +1,197 @@
+#include "predefined_macros.h"
+
+#include <xaas/base/text.h>
+
+#include <clang/Basic/Builtins.h>
+#include <clang/Basic/TargetInfo.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Lex/MacroInfo.h>
+#include <clang/Lex/PPCallbacks.h>
+#include <clang/Lex/Preprocessor.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/xxhash.h>
+
+#include <algorithm>
+
+namespace xaas::known {
+
+namespace {
+
+// Names of Clang's builtins. They are all in its table of words, and none is a macro.
+constexpr llvm::StringLiteral builtin_prefix = "__builtin_";
+
+uint32_t hash_of(llvm::StringRef name) {
+  return static_cast<uint32_t>(llvm::xxh3_64bits(name));
+}
+
+class WatchCallbacks : public clang::PPCallbacks {
+public:
+  WatchCallbacks(MacroWatch& watch, const clang::Preprocessor& preprocessor)
+      : watch_(watch), preprocessor_(preprocessor) {}
+
+  void MacroExpands(const clang::Token& name, const clang::MacroDefinition& definition, clang::SourceRange,
+                    const clang::MacroArgs*) override {
+    read(name);
+    if (const clang::MacroInfo* info = definition.getMacroInfo(); info && info->isBuiltinMacro())
+      watch_.read_builtin(name.getIdentifierInfo()->getName());
+  }
+  void MacroDefined(const clang::Token& name, const clang::MacroDirective* directive) override {
+    const bool first = !directive->getPrevious();
+    const clang::SourceManager& sources = preprocessor_.getSourceManager();
+    if (!first || sources.getFileID(name.getLocation()) != preprocessor_.getPredefinesFileID())
+      read(name);
+  }
+  void MacroUndefined(const clang::Token& name, const clang::MacroDefinition&,
+                      const clang::MacroDirective*) override {
+    read(name);
+  }
+  void Defined(const clang::Token& name, const clang::MacroDefinition&, clang::SourceRange) override {
+    read(name);
+  }
+  void Ifdef(clang::SourceLocation, const clang::Token& name, const clang::MacroDefinition&) override {
+    read(name);
+  }
+  void Ifndef(clang::SourceLocation, const clang::Token& name, const clang::MacroDefinition&) override {
+    read(name);
+  }
+  using PPCallbacks::Elifdef, PPCallbacks::Elifndef; // those whose condition is not evaluated
+  void Elifdef(clang::SourceLocation, const clang::Token& name, const clang::MacroDefinition&) override {
+    read(name);
+  }
+  void Elifndef(clang::SourceLocation, const clang::Token& name, const clang::MacroDefinition&) override {
+    read(name);
+  }
+
+private:
+  void read(const clang::Token& name) {
+    if (const clang::IdentifierInfo* identifier = name.getIdentifierInfo())
+      watch_.read(*identifier);
+  }
+  MacroWatch& watch_;
+  const clang::Preprocessor& preprocessor_;
+};
+
+// Clang's own mark, for warnings about unused macros.
+bool is_used(const clang::Preprocessor& preprocessor, const clang::IdentifierInfo* name) {
+  const clang::MacroInfo* info = preprocessor.getMacroInfo(name);
+  return info && info->isUsed();
+}
+
+// True for a builtin that needs no features.
+bool exists_everywhere(clang::Preprocessor& preprocessor, llvm::StringRef word) {
+  const clang::IdentifierTable& words = preprocessor.getIdentifierTable();
+  const auto found = words.find(word);
+  const unsigned id = found == words.end() ? 0 : found->second->getBuiltinID();
+  return id != clang::Builtin::NotBuiltin && *preprocessor.getBuiltinInfo().getRequiredFeatures(id) == '\0';
+}
+
+// `#define __NAME` and `#define __NAME text`.
+std::optional<std::pair<llvm::StringRef, llvm::StringRef>> open_macro(llvm::StringRef line) {
+  if (!line.consume_front("#define ") || !line.starts_with("__"))
+    return std::nullopt;
+  const size_t end = std::min(line.find_if_not(is_word_character), line.size());
+  if (end < line.size() && line[end] != ' ')
+    return std::nullopt;
+  return std::pair(line.take_front(end), line.drop_front(end));
+}
+
+} // namespace
+
+PredefinedMacros PredefinedMacros::of(clang::CompilerInstance& compiler) {
+  PredefinedMacros macros;
+  Hasher others;
+  // __FLT_EVAL_METHOD__ is a builtin macro of the preprocessor.
+  others.update_number(static_cast<uint64_t>(compiler.getTarget().getFPEvalMethod()));
+  bool by_clang = true; // and not by the command line, which comes last
+  for (const llvm::StringRef line : llvm::split(compiler.getPreprocessor().getPredefines(), '\n')) {
+    by_clang &= !line.contains("<command line>");
+    const auto macro = by_clang ? open_macro(line) : std::nullopt;
+    if (!macro || !macros.open.try_emplace(macro->first.str(), macro->second.str()).second)
+      others.update_part(line);
+  }
+  macros.others = others.finish();
+  return macros;
+}
+
+bool MacrosRead::are_same_in(const PredefinedMacros& macros) const {
+  for (const auto& [name, text] : defined)
+    if (const auto found = macros.open.find(name); found == macros.open.end() || found->second != text)
+      return false;
+  return std::all_of(macros.open.begin(), macros.open.end(), [&](const auto& macro) {
+    return defined.count(macro.first) != 0 ||
+           (!starts_with(macro.first, builtin_prefix) &&
+            !std::binary_search(words.begin(), words.end(), hash_of(macro.first)));
+  });
+}
+
+void MacroWatch::attach(clang::Preprocessor& preprocessor) {
+  preprocessor.addPPCallbacks(std::make_unique<WatchCallbacks>(*this, preprocessor));
+}
+
+void MacroWatch::read_builtin(std::string_view name) {
+  const BuiltinMacro kind = kind_of_builtin_macro(name);
+  complete_ &= kind != BuiltinMacro::other;
+  asks_for_builtins_ |= kind == BuiltinMacro::features;
+}
+
+std::optional<MacrosRead> MacroWatch::finish(clang::CompilerInstance& compiler,
+                                             const PredefinedMacros& macros,
+                                             const std::set<std::string>& builtins_of_x86) const {
+  // `__has_builtin` is true for a builtin that needs a feature if the target has it. The names of those of
+  // x86 contain "ia32", and Clang's own headers do not ask for them. Other targets share no record with
+  // another set of features.
+  clang::Preprocessor& preprocessor = compiler.getPreprocessor();
+  const auto is_in_every_x86 = [&](const std::string& word) { return exists_everywhere(preprocessor, word); };
+  if (!complete_ || (asks_for_builtins_ && !llvm::all_of(builtins_of_x86, is_in_every_x86)))
+    return std::nullopt;
+  MacrosRead read;
+  for (const auto& entry : preprocessor.getIdentifierTable()) {
+    const llvm::StringRef name = entry.getKey();
+    if (!name.starts_with("__") || name.starts_with(builtin_prefix))
+      continue;
+    const auto open = macros.open.find(std::string_view(name));
+    if (open == macros.open.end())
+      read.words.push_back(hash_of(name));
+    else if (read_.contains(entry.getValue()) || is_used(preprocessor, entry.getValue()))
+      read.defined.insert(*open);
+  }
+  std::sort(read.words.begin(), read.words.end());
+  return read;
+}
+
+BuiltinMacro kind_of_builtin_macro(std::string_view name) {
+  if (name == "__has_builtin")
+    return BuiltinMacro::features;
+  for (const std::string_view known : {"__LINE__",
+                                       "__FILE__",
+                                       "__BASE_FILE__",
+                                       "__FILE_NAME__",
+                                       "__INCLUDE_LEVEL__",
+                                       "__COUNTER__",
+                                       "_Pragma",
+                                       "__FLT_EVAL_METHOD__",
+                                       "__has_feature",
+                                       "__has_extension",
+                                       "__has_constexpr_builtin",
+                                       "__has_attribute",
+                                       "__has_cpp_attribute",
+                                       "__has_c_attribute",
+                                       "__has_declspec_attribute",
+                                       "__has_embed",
+                                       "__has_include",
+                                       "__has_include_next",
+                                       "__has_warning",
+                                       "__is_identifier",
+                                       "__is_target_arch",
+                                       "__is_target_vendor",
+                                       "__is_target_os",
+                                       "__is_target_environment",
+                                       "__is_target_variant_os",
+                                       "__is_target_variant_environment",
+                                       "__building_module"})
+    if (name == known)
+      return BuiltinMacro::inputs;
+  return BuiltinMacro::other;
+}
+
+} // namespace xaas::known

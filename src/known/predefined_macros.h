@@ -1,0 +1,71 @@
+// Macros that are defined before the source starts, and which of them a source reads.
+#pragma once
+
+#include <xaas/base/digest.h>
+
+#include <llvm/ADT/DenseSet.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace clang {
+class CompilerInstance;
+class IdentifierInfo;
+class Preprocessor;
+} // namespace clang
+
+namespace xaas::known {
+
+struct PredefinedMacros {
+  // Those that may differ between two compiles of the same result: Clang's own, without parameters, whose
+  // names start with two underscores. The text after the name.
+  std::map<std::string, std::string, std::less<>> open;
+  Digest others; // everything else that is defined or said before the source starts
+
+  // The compiler has a preprocessor. It need not have run.
+  static PredefinedMacros of(clang::CompilerInstance& compiler);
+};
+
+// What a source read of open macros.
+struct MacrosRead {
+  std::map<std::string, std::string, std::less<>> defined; // those that it read
+  // Hashes of the other words that it may have looked up, sorted. A word that was not a macro may be one in
+  // another compile.
+  std::vector<uint32_t> words;
+
+  // True if the source reads the same of these macros.
+  bool are_same_in(const PredefinedMacros& macros) const;
+};
+
+// Notices macros that are read while a preprocessor runs.
+class MacroWatch {
+public:
+  // Call it before the main file is entered. The watch must outlive the preprocessor's run.
+  void attach(clang::Preprocessor& preprocessor);
+  // Call it after the run. Nothing if something else than these macros decides what Clang's builtin macros
+  // (`__TIME__`) give. `builtins_of_x86`: RecordedFiles.
+  std::optional<MacrosRead> finish(clang::CompilerInstance& compiler, const PredefinedMacros& macros,
+                                   const std::set<std::string>& builtins_of_x86) const;
+
+  void read(const clang::IdentifierInfo& name) { read_.insert(&name); }
+  void read_builtin(std::string_view name);
+
+private:
+  llvm::DenseSet<const clang::IdentifierInfo*> read_;
+  bool complete_ = true, asks_for_builtins_ = false;
+};
+
+// What decides the value of one of Clang's builtin macros.
+enum class BuiltinMacro {
+  inputs,   // files, options, language and triple
+  features, // of the target
+  other     // the time; a macro that this program does not know
+};
+BuiltinMacro kind_of_builtin_macro(std::string_view name);
+
+} // namespace xaas::known

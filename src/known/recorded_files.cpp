@@ -1,0 +1,138 @@
+#include "recorded_files.h"
+
+#include <xaas/base/text.h>
+
+#include <llvm/Support/MemoryBuffer.h>
+
+namespace xaas::known {
+
+using llvm::vfs::File;
+using llvm::vfs::Status;
+
+namespace {
+
+std::optional<std::string_view> content_of(File& file, llvm::StringRef path,
+                                           std::unique_ptr<llvm::MemoryBuffer>& buffer) {
+  auto read = file.getBuffer(path);
+  if (!read)
+    return std::nullopt;
+  buffer = std::move(*read);
+  return std::string_view(buffer->getBuffer());
+}
+
+} // namespace
+
+std::string FileNumbers::describe(const llvm::ErrorOr<Status>& status) {
+  if (!status)
+    return "error-" + std::to_string(status.getError().value());
+  const auto [known, added] = numbers_.try_emplace(status->getUniqueID(), numbers_.size());
+  return "type-" + std::to_string(static_cast<int>(status->getType())) + "-" + std::to_string(known->second);
+}
+
+RecordedFiles::RecordedFiles(const session::Session& session, std::string clang_headers,
+                             llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files)
+    : ProxyFileSystem(std::move(files)), clang_headers_(std::move(clang_headers)) {
+  for (const auto& [place, name] : session.prefixes)
+    places_.push_back(place.string());
+}
+
+llvm::ErrorOr<Status> RecordedFiles::status(const llvm::Twine& path) {
+  llvm::ErrorOr<Status> status = ProxyFileSystem::status(path);
+  llvm::SmallString<256> storage;
+  note(path.toStringRef(storage), status);
+  return status;
+}
+
+bool RecordedFiles::exists(const llvm::Twine& path) {
+  const llvm::ErrorOr<Status> known = status(path);
+  return known && known->exists();
+}
+
+llvm::ErrorOr<std::unique_ptr<File>> RecordedFiles::openFileForRead(const llvm::Twine& path) {
+  auto file = ProxyFileSystem::openFileForRead(path);
+  if (!recording_)
+    return file;
+  llvm::SmallString<256> storage;
+  const llvm::StringRef name = path.toStringRef(storage);
+  if (!file) {
+    note(name, file.getError());
+    return file;
+  }
+  const llvm::ErrorOr<Status> status = (*file)->status();
+  FileAnswer* answer = note(name, status);
+  if (status && status->getType() == llvm::sys::fs::file_type::directory_file)
+    return file; // which cannot be read
+  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  const std::optional<std::string_view> content =
+      status && status->isRegularFile() ? content_of(**file, name, buffer) : std::nullopt;
+  complete_ &= answer && content;
+  if (!complete_ || answer->content)
+    return file;
+  answer->content = digest_of(*content);
+  look_at(name, *content);
+  return file;
+}
+
+llvm::vfs::directory_iterator RecordedFiles::dir_begin(const llvm::Twine& path, std::error_code& code) {
+  complete_ &= !recording_;
+  return ProxyFileSystem::dir_begin(path, code);
+}
+
+std::error_code RecordedFiles::getRealPath(const llvm::Twine& path, llvm::SmallVectorImpl<char>& real) {
+  complete_ &= !recording_;
+  return ProxyFileSystem::getRealPath(path, real);
+}
+
+std::error_code RecordedFiles::setCurrentWorkingDirectory(const llvm::Twine& path) {
+  complete_ &= !recording_;
+  return ProxyFileSystem::setCurrentWorkingDirectory(path);
+}
+
+// Null if the answer is another than before.
+FileAnswer* RecordedFiles::note(llvm::StringRef path, const llvm::ErrorOr<Status>& status) {
+  if (!recording_)
+    return nullptr;
+  const std::string description = numbers_.describe(status);
+  const auto [known, added] = by_path_.try_emplace(path, answers_.size());
+  if (added) {
+    answers_.push_back({path.str(), description, std::nullopt});
+    complete_ &= !path.contains('\n');
+  }
+  FileAnswer& answer = answers_[known->second];
+  if (answer.status == description)
+    return &answer;
+  complete_ = false;
+  return nullptr;
+}
+
+void RecordedFiles::look_at(llvm::StringRef path, std::string_view content) {
+  for (const std::string& place : places_)
+    complete_ &= content.find(place) == std::string_view::npos;
+  if (path.starts_with(clang_headers_))
+    return;
+  for (size_t at = content.find("ia32"); at != std::string_view::npos; at = content.find("ia32", at + 1)) {
+    size_t start = at, end = at;
+    while (start > 0 && is_word_character(content[start - 1]))
+      --start;
+    while (end < content.size() && is_word_character(content[end]))
+      ++end;
+    builtins_.emplace(content.substr(start, end - start));
+  }
+}
+
+bool FileCheck::is_same(const FileAnswer& answer) {
+  if (!answer.content)
+    return numbers_.describe(files_.status(answer.path)) == answer.status;
+  auto file = files_.openFileForRead(answer.path);
+  if (!file || numbers_.describe((*file)->status()) != answer.status)
+    return false;
+  const auto [known, added] = contents_.try_emplace(answer.path);
+  if (added) {
+    std::unique_ptr<llvm::MemoryBuffer> buffer;
+    if (const std::optional<std::string_view> content = content_of(**file, answer.path, buffer))
+      known->second = digest_of(*content);
+  }
+  return known->second == answer.content;
+}
+
+} // namespace xaas::known

@@ -1,0 +1,459 @@
+// A run of the preprocessor that would read what an earlier one read gives the same tokens.
+#include "frontdoor/testing.h"
+#include "known/sharing_pairs.h"
+#include "predefined_macros.h"
+
+#include <xaas/known/inputs.h>
+#include <xaas/known/invocation.h>
+#include <xaas/known/known.h>
+#include <xaas/known/read_once.h>
+
+#include <clang/Basic/Builtins.h>
+#include <clang/Basic/TargetInfo.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/FrontendActions.h>
+#include <clang/Frontend/TextDiagnosticBuffer.h>
+#include <clang/Lex/MacroInfo.h>
+#include <clang/Lex/Preprocessor.h>
+#include <llvm/Support/VirtualFileSystem.h>
+
+namespace xaas::known {
+
+namespace {
+
+class Inputs : public frontdoor::FrontDoorTest {
+protected:
+  void SetUp() override {
+    FrontDoorTest::SetUp();
+    session_.cache = path("cache");
+    ASSERT_TRUE(store::Cache::open(session_.cache));
+    before_ = fs::current_path();
+    fs::current_path(path("src"));
+  }
+  void TearDown() override {
+    fs::current_path(before_);
+    FrontDoorTest::TearDown();
+  }
+
+  // The command of Clang's cc1 for a compile.
+  std::shared_ptr<clang::CompilerInvocation> invocation_of(const std::string& flags,
+                                                           const std::string& file) {
+    const std::string jobs = sh("cd " + fs::current_path().string() + " && $CLANG -### " + flags + " -c " +
+                                file + " -o ../build/out.o 2>&1");
+    const size_t start = jobs.find("\"-cc1\"");
+    std::vector<std::string> words;
+    bool inside = false;
+    for (size_t i = start + 6; i < jobs.size() && jobs[i] != '\n'; ++i) {
+      if (jobs[i] == '"') {
+        inside = !inside;
+        if (inside)
+          words.emplace_back();
+      } else if (inside) {
+        i += jobs[i] == '\\';
+        words.back() += jobs[i];
+      }
+    }
+    clang::TextDiagnosticBuffer messages;
+    auto invocation = parse_command(words, messages);
+    EXPECT_TRUE(invocation) << jobs;
+    return invocation;
+  }
+
+  // Runs the preprocessor and files what it read.
+  std::optional<Preprocessed> run(const std::string& flags, const std::string& file = "a.c") {
+    const auto invocation = invocation_of(flags, file);
+    auto result = preprocess(session_, *invocation, files_read_once());
+    if (result)
+      remember_inputs(session_, *invocation, unit_, *result);
+    return result;
+  }
+
+  // What an earlier run gives for this one. It must be what the preprocessor gives.
+  std::optional<FoundInputs> find(const std::string& flags, const std::string& file = "a.c") {
+    const auto invocation = invocation_of(flags, file);
+    auto found = find_inputs(session_, *invocation, unit_, files_read_once());
+    const auto truth = preprocess(session_, *invocation, files_read_once());
+    if (found && truth) {
+      EXPECT_TRUE(are_same_tokens(found->preprocessed, *truth)) << flags;
+      EXPECT_EQ(found->preprocessed.features, truth->features);
+      EXPECT_EQ(found->preprocessed.atomic_width, truth->atomic_width);
+    }
+    EXPECT_TRUE(truth || !found) << flags;
+    return found;
+  }
+
+  ir::Unit unit_{.source = "a.c"};
+  fs::path before_;
+};
+
+class InputsOf : public Inputs, public ::testing::WithParamInterface<Pair> {};
+
+std::string flags_of(const Compile& compile) {
+  return "-march=" + compile.level + " " + compile.flags;
+}
+
+TEST_P(InputsOf, AreNeverFoundForOtherTokens) {
+  const Pair& pair = GetParam();
+  const std::string file = std::string("a.") + pair.extension;
+  for (const bool swapped : {false, true}) {
+    session_.cache = path(swapped ? "cache-2" : "cache-1");
+    ASSERT_TRUE(store::Cache::open(session_.cache));
+    const Compile& first = swapped ? pair.two : pair.one;
+    const Compile& second = swapped ? pair.one : pair.two;
+    write("src/" + file, first.source.empty() ? pair.source : first.source);
+    run(flags_of(first), file);
+    write("src/" + file, second.source.empty() ? pair.source : second.source);
+    find(flags_of(second), file);
+  }
+}
+
+std::string name_of_pair(const ::testing::TestParamInfo<Pair>& info) {
+  std::string name;
+  for (const char* c = info.param.name; *c; ++c)
+    name += isalnum(static_cast<unsigned char>(*c)) ? *c : '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, InputsOf, ::testing::ValuesIn(pairs), name_of_pair);
+
+TEST_F(Inputs, ServeLevelsWhoseMacrosNothingReads) {
+  write("src/a.cpp",
+        "#include <algorithm>\n#include <atomic>\n#include <iostream>\n#include <memory>\n"
+        "#include <map>\n#include <regex>\n#include <string>\n#include <thread>\n#include <cmath>\n");
+  ASSERT_TRUE(run("-O2 -std=c++20 -march=x86-64", "a.cpp"));
+  for (const char* level : {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"})
+    EXPECT_TRUE(find("-O2 -std=c++20 -march=" + std::string(level), "a.cpp")) << level;
+  EXPECT_FALSE(find("-O2 -std=c++17 -march=x86-64", "a.cpp"));
+  EXPECT_FALSE(find("-O0 -std=c++20 -march=x86-64", "a.cpp"));
+}
+
+// Ways to read a macro that x86-64-v3 defines and x86-64 does not, and one that both define differently.
+TEST_F(Inputs, DependOnMacrosThatAreRead) {
+  const char* sources[] = {
+      "#ifdef __AVX2__\nint f;\n#endif\n",
+      "#ifndef __AVX2__\nint f;\n#endif\n",
+      "#if defined __AVX2__\nint f;\n#endif\n",
+      "#if 0\n#elif defined(__AVX2__)\nint f;\n#endif\n",
+      "#if 0\n#elifdef __AVX2__\nint f;\n#endif\n",
+      "#if 0\n#elifndef __AVX2__\nint f;\n#endif\n",
+      "#if __AVX2__\nint f;\n#endif\n",
+      "int f = __AVX2__;\n",
+      "#define HAS(x) __##x##2__\nint f = HAS(AVX);\n",
+      "#define READ __AVX2__\n#define AGAIN READ\nint f = AGAIN;\n",
+      "#define OF(x) defined(x)\n#if OF(__AVX2__)\nint f;\n#endif\n",
+      "#if 1 || __AVX2__\nint f;\n#endif\n",
+      "#if __AV\\\nX2__\nint f;\n#endif\n",
+      "#ifndef __AVX2__\n#define __AVX2__ 1\n#endif\nint f = __AVX2__;\n",
+      "#undef __AVX2__\n#define __AVX2__ 3\nint f = __AVX2__;\n",
+      ("#pragma push_macro(\"__AVX2__\")\n#undef __AVX2__\n#define __AVX2__ 4\nint f = __AVX2__;\n"
+       "#pragma pop_macro(\"__AVX2__\")\nint g = __AVX2__;\n"),
+      "#pragma omp parallel for num_threads(__AVX2__)\n",
+      "_Pragma(\"GCC diagnostic ignored \\\"-Wall\\\"\") int f = __AVX2__;\n",
+      "#include __AVX2__\n",
+      "#line __AVX2__ \"b.c\"\nint f;\n",
+      "int f = __GCC_HAVE_SYNC_COMPARE_AND_SWAP_16;\n",
+  };
+  for (const char* source : sources)
+    for (const bool up : {true, false}) {
+      session_.cache = path("cache-" + digest_of(source).hex() + (up ? "1" : "2"));
+      ASSERT_TRUE(store::Cache::open(session_.cache));
+      write("src/a.c", source);
+      const std::string flags = "-O2 -std=c23 -fopenmp -march=x86-64", v3 = flags + "-v3";
+      run(up ? flags : v3);
+      EXPECT_FALSE(find(up ? v3 : flags)) << source << up;
+    }
+}
+
+TEST_F(Inputs, DoNotDependOnMacrosThatAreOnlyNamed) {
+  for (const char* source : {"// __AVX2__\nint f;\n", "#if 0\nint f = __AVX2__;\n#endif\nint f;\n",
+                             "const char* f = \"__AVX2__\";\n"}) {
+    write("src/a.c", source);
+    ASSERT_TRUE(run("-march=x86-64"));
+    EXPECT_TRUE(find("-march=x86-64-v3")) << source;
+    ASSERT_TRUE(run("-march=x86-64-v4"));
+    EXPECT_TRUE(find("-march=x86-64-v2")) << source;
+  }
+}
+
+// A source that reads one macro is known at all levels that have it.
+TEST_F(Inputs, ServeLevelsWithTheSameMacrosOfThoseRead) {
+  write("src/a.c", "#ifdef __AVX2__\nint f;\n#endif\n");
+  run("-march=x86-64");
+  run("-march=x86-64-v3");
+  EXPECT_TRUE(find("-march=x86-64-v2"));
+  EXPECT_TRUE(find("-march=x86-64-v4"));
+  EXPECT_TRUE(find("-march=x86-64 -mavx2"));
+  EXPECT_TRUE(find("-march=x86-64-v4 -mno-avx2"));
+}
+
+TEST_F(Inputs, DependOnMacrosOfTheCommandLine) {
+  write("src/a.c", "int f;\n");
+  run("-DA=1");
+  EXPECT_TRUE(find("-DA=1"));
+  for (const char* other : {"-DA=2", "", "-DA=1 -D__B", "-UA", "-DA=1 -U__AVX2__"})
+    EXPECT_FALSE(find(other)) << other;
+  // Clang warns that a macro of its own is defined again.
+  run("-D__AVX2__=7 -march=x86-64");
+  EXPECT_FALSE(find("-D__AVX2__=7 -march=x86-64-v3"));
+  session_.cache = path("other");
+  ASSERT_TRUE(store::Cache::open(session_.cache));
+  run("-D__AVX2__=7 -march=x86-64-v3");
+  EXPECT_FALSE(find("-D__AVX2__=7 -march=x86-64"));
+}
+
+TEST_F(Inputs, DependOnFiles) {
+  const std::string flags = "-Ifirst -Isecond";
+  write("src/a.c", "#include <h.h>\n#if __has_include(\"maybe.h\")\nint m;\n#endif\n");
+  write("src/second/h.h", "int h;\n");
+  fs::create_directory(path("src/first"));
+  ASSERT_TRUE(run(flags));
+  EXPECT_TRUE(find(flags));
+  write("src/second/unrelated.h", "int u;\n");
+  EXPECT_TRUE(find(flags));
+  write("src/second/h.h", "int i;\n");
+  EXPECT_FALSE(find(flags));
+  ASSERT_TRUE(run(flags));
+  EXPECT_TRUE(find(flags));
+  write("src/second/h.h", "int h;\n"); // as the first run had it
+  EXPECT_TRUE(find(flags));
+  write("src/first/h.h", "int j;\n");
+  EXPECT_FALSE(find(flags));
+  ASSERT_TRUE(run(flags));
+  EXPECT_TRUE(find(flags));
+  fs::remove(path("src/first/h.h"));
+  EXPECT_TRUE(find(flags));
+  write("src/maybe.h", "");
+  EXPECT_FALSE(find(flags));
+  fs::remove(path("src/maybe.h"));
+  fs::create_directory(path("src/maybe.h"));
+  EXPECT_FALSE(find(flags));
+  fs::remove(path("src/maybe.h"));
+  EXPECT_TRUE(find(flags));
+  fs::remove(path("src/second/h.h"));
+  EXPECT_FALSE(find(flags));
+  EXPECT_FALSE(find("-Isecond -Ifirst"));
+}
+
+// #pragma once takes two paths of one file for one header, and equal files for two.
+TEST_F(Inputs, DependOnWhichPathsAreOneFile) {
+  write("src/x/h.h", "#pragma once\nextern int h;\n");
+  write("src/a.c", "#include \"x/h.h\"\n#include \"y/h.h\"\n");
+  for (const bool linked_first : {true, false}) {
+    session_.cache = path(linked_first ? "one" : "two");
+    ASSERT_TRUE(store::Cache::open(session_.cache));
+    for (const bool linked : {linked_first, !linked_first}) {
+      fs::remove_all(path("src/y"));
+      fs::create_directory(path("src/y"));
+      if (linked)
+        fs::create_hard_link(path("src/x/h.h"), path("src/y/h.h"));
+      else
+        fs::copy(path("src/x/h.h"), path("src/y/h.h"));
+      if (linked == linked_first)
+        ASSERT_TRUE(run(""));
+      EXPECT_EQ(find("").has_value(), linked == linked_first);
+    }
+  }
+}
+
+// Another build directory with the same files.
+TEST_F(Inputs, DoNotDependOnTheBuildsLocation) {
+  write("src/a.c", "#include \"made.h\"\nint f;\n");
+  for (const char* build : {"build", "elsewhere/deep", "third"})
+    write(std::string(build) + "/made.h", std::string("int made;\n") + (*build == 't' ? "int more;\n" : ""));
+  const auto flags = [&](const char* build) {
+    session_.prefixes = {{path("src"), "."}, {path(build), "build"}};
+    return "-g -I" + path(build).string();
+  };
+  ASSERT_TRUE(run(flags("build")));
+  const auto found = find(flags("elsewhere/deep"));
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->dependencies.size(), 2u);
+  EXPECT_EQ(found->dependencies[1].path, path("elsewhere/deep/made.h").string());
+  EXPECT_FALSE(find(flags("third")));
+}
+
+TEST_F(Inputs, OfFilesThatNameTheBuildAreNotKept) {
+  write("src/a.c", "#include \"" + path("build/made.h").string() + "\"\n");
+  write("build/made.h", "int f;\n");
+  const auto result = run("");
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->inputs, "");
+}
+
+TEST_F(Inputs, ThatCannotBeDescribedAreNotKept) {
+  for (const char* source :
+       {"const char* f = __TIME__;\n", "const char* f = __DATE__;\n", "const char* f = __TIMESTAMP__;\n",
+        "#warning careful\nint f;\n", "#define A 1\n#define A 2\nint f;\n",
+        "#if __has_builtin(__builtin_ia32_vpdpbusd512)\nint f;\n#endif\n",
+        "#define ASK(x) __has_builtin(__builtin_##x)\n#if ASK(ia32_vpdpbusd512)\nint f;\n#endif\n"}) {
+    write("src/a.c", source);
+    const auto result = run("-march=x86-64");
+    ASSERT_TRUE(result) << source;
+    EXPECT_EQ(result->inputs, "") << source;
+  }
+  write("src/a.c", "#if __has_builtin(__builtin_memcpy)\nint f;\n#endif\n"
+                   "void g(void) { __builtin_ia32_pause(); } // which every x86 has\n");
+  const auto result = run("-march=x86-64");
+  ASSERT_TRUE(result);
+  EXPECT_NE(result->inputs, "");
+}
+
+TEST_F(Inputs, WriteTheDependencyFilesOfThePreprocessor) {
+  write("src/a.c", "#include <stddef.h>\n#include \"b $c#.h\"\n#include \"./d/e.h\"\n");
+  write("src/b $c#.h", "int b;\n");
+  write("src/d/e.h", "#include \"../b $c#.h\"\n");
+  run("");
+  for (const char* flags :
+       {"-MD -MF ../build/a.d", "-MMD -MF ../build/a.d", "-MMD -MP -MT 'x y' -MF ../build/a.d",
+        "-MD -MV -MQ 'a$b' -MF ../build/a.d", "-MD -MF ../build/a.d -O2 -march=x86-64-v3"}) {
+    run(flags);
+    const std::string truth = read("build/a.d");
+    fs::remove(path("build/a.d"));
+    const auto invocation = invocation_of(flags, "a.c");
+    const auto found = find_inputs(session_, *invocation, unit_, files_read_once());
+    ASSERT_TRUE(found) << flags;
+    EXPECT_TRUE(write_dependencies(*invocation, found->dependencies));
+    EXPECT_EQ(read("build/a.d"), truth);
+  }
+  const auto nowhere = invocation_of("-MD -MF ../none/a.d", "a.c");
+  EXPECT_FALSE(write_dependencies(*nowhere, {{"a.c"}}));
+}
+
+// The newest records stay, each once.
+TEST_F(Inputs, OfManyConfigurationsAreKept) {
+  write("src/a.c", "#include \"config.h\"\nint f;\n");
+  const auto configure = [&](int i) { write("src/config.h", "#define A " + std::to_string(i) + "\n"); };
+  for (int i = 0; i < 20; ++i) {
+    configure(i);
+    run("");
+    run("");
+  }
+  for (int i = 0; i < 20; ++i) {
+    configure(i);
+    EXPECT_EQ(find("").has_value(), i >= 4) << i;
+  }
+}
+
+TEST_F(Inputs, ThatAreDamagedAreNotFound) {
+  write("src/a.c", "#include \"b.h\"\nint f = __LONG_MAX__;\n");
+  write("src/b.h", "int b;\n");
+  const auto result = run("");
+  ASSERT_TRUE(result);
+  const auto invocation = invocation_of("", "a.c");
+  Preprocessed damaged = *result;
+  const store::Cache cache = store::Cache::at(session_.cache);
+  unsigned found = 0;
+  for (size_t i = 0; i < result->inputs.size(); i += 3) {
+    for (const bool cut : {true, false}) {
+      session_.cache = path("cache-" + std::to_string(i % 2) + (cut ? "c" : "b"));
+      fs::remove_all(session_.cache);
+      ASSERT_TRUE(store::Cache::open(session_.cache));
+      damaged.inputs = result->inputs;
+      if (cut)
+        damaged.inputs.resize(i);
+      else
+        damaged.inputs[i] = '\n';
+      remember_inputs(session_, *invocation, unit_, damaged);
+      found += find_inputs(session_, *invocation, unit_, files_read_once()).has_value();
+    }
+  }
+  // A byte in the words that were looked up, or in the name of a dependency, does not show.
+  EXPECT_LT(found, result->inputs.size() / 3);
+}
+
+struct MacrosAndBuiltins {
+  std::vector<std::string> macros;                                 // that are built in
+  std::vector<std::pair<std::string, std::string>> needs_features; // functions, and what they need
+};
+
+class CollectAction : public clang::PreprocessorFrontendAction {
+public:
+  explicit CollectAction(MacrosAndBuiltins& result) : result_(result) {}
+
+protected:
+  void ExecuteAction() override {
+    clang::Preprocessor& preprocessor = getCompilerInstance().getPreprocessor();
+    for (const auto& [name, state] : preprocessor.macros(false))
+      if (const clang::MacroInfo* info = preprocessor.getMacroInfo(name); info && info->isBuiltinMacro())
+        result_.macros.push_back(name->getName().str());
+    clang::Builtin::Context& builtins = preprocessor.getBuiltinInfo();
+    builtins.initializeBuiltins(preprocessor.getIdentifierTable(), preprocessor.getLangOpts());
+    for (const auto& entry : preprocessor.getIdentifierTable())
+      if (const unsigned id = entry.getValue()->getBuiltinID(); id != clang::Builtin::NotBuiltin)
+        if (const std::string needs = builtins.getRequiredFeatures(id); !needs.empty())
+          result_.needs_features.emplace_back(entry.getKey().str(), needs);
+  }
+
+private:
+  MacrosAndBuiltins& result_;
+};
+
+class OfClang : public Inputs {
+protected:
+  MacrosAndBuiltins collected(const std::string& flags, const std::string& file) {
+    clang::CompilerInstance compiler(invocation_of(flags, file));
+    compiler.createVirtualFileSystem(llvm::vfs::getRealFileSystem());
+    compiler.createDiagnostics();
+    MacrosAndBuiltins result;
+    CollectAction action(result);
+    EXPECT_TRUE(compiler.ExecuteAction(action));
+    return result;
+  }
+};
+
+TEST_F(OfClang, EveryBuiltinMacroIsExamined) {
+  write("src/a.c", "int f;\n");
+  write("src/a.cpp", "int f;\n");
+  const std::set<std::string> time = {"__DATE__", "__TIME__", "__TIMESTAMP__"};
+  for (const auto& [flags, file] : {std::pair("-std=c23", "a.c"), std::pair("-std=c++23", "a.cpp")}) {
+    const std::vector<std::string> macros = collected(flags, file).macros;
+    EXPECT_GT(macros.size(), 20u);
+    for (const std::string& macro : macros)
+      EXPECT_EQ(kind_of_builtin_macro(macro) == BuiltinMacro::other, time.count(macro) != 0) << macro;
+  }
+}
+
+TEST_F(OfClang, BuiltinsThatNeedFeaturesAreNamedAfterTheirArchitecture) {
+  write("src/a.cpp", "int f;\n");
+  const auto needs = collected("-std=c++23", "a.cpp").needs_features;
+  EXPECT_GT(needs.size(), 500u);
+  for (const auto& [name, features] : needs)
+    EXPECT_NE(name.find("ia32"), std::string::npos) << name << " needs " << features;
+}
+
+TEST_F(OfClang, HeadersDoNotAskForBuiltinsThatNeedFeatures) {
+  const fs::path headers = session_.clang.parent_path().parent_path() / "lib/clang/22/include";
+  unsigned count = 0;
+  for (const auto& entry : fs::directory_iterator(headers)) {
+    if (!entry.is_regular_file())
+      continue;
+    ++count;
+    const auto text = read_file(entry.path());
+    ASSERT_TRUE(text);
+    for (size_t at = text->find("__has_builtin"); at != std::string::npos;
+         at = text->find("__has_builtin", at + 1))
+      EXPECT_EQ(text->substr(at, 40).find("ia32"), std::string::npos) << entry.path();
+  }
+  EXPECT_GT(count, 100u);
+}
+
+// The answers of __has_feature and __has_extension are the same for all levels.
+TEST_F(OfClang, FeaturesOfTheLanguageAreThoseOfEveryLevel) {
+  std::string source;
+#define FEATURE(Name, Condition) source += "int f_" #Name " = __has_feature(" #Name ");\n";
+#define EXTENSION(Name, Condition) source += "int e_" #Name " = __has_extension(" #Name ");\n";
+#include <clang/Basic/Features.def>
+  write("src/a.cpp", source);
+  std::optional<Preprocessed> first;
+  for (const char* level : {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    const auto result = run("-std=c++23 -march=" + std::string(level), "a.cpp");
+    ASSERT_TRUE(result);
+    first = first.value_or(*result);
+    EXPECT_EQ(result->text, first->text) << level;
+  }
+}
+
+} // namespace
+
+} // namespace xaas::known
