@@ -183,13 +183,15 @@ private:
       const Bounds bounds = bounds_of(row, start);
       if_less(bounds.first, bounds.last, [&] { run_row(plan, start, bounds.first, bounds.last, results); });
       if (row.other) {
-        run_outside(start, bounds, [&](llvm::Value* from, llvm::Value* to) {
-          run_part(*row.other, start, from, to, results, Loops::rare);
-        });
+        run_around(bounds, start.x, bounds.outer_first, bounds.outer_last, frame_.sizes[0],
+                   [&](llvm::Value* from, llvm::Value* to) {
+                     run_part(*row.other, start, from, to, results, Loops::rare);
+                   });
       }
-      llvm::Value* const rest =
-          row.other ? builder_.CreateNot(bounds.exact)
-                    : builder_.CreateICmpULT(builder_.CreateSub(bounds.last, bounds.first), frame_.sizes[0]);
+      llvm::Value* const in_core = builder_.CreateSub(bounds.last, bounds.first);
+      llvm::Value* const in_outer = builder_.CreateSub(bounds.outer_last, bounds.outer_first);
+      llvm::Value* const rest = builder_.CreateOr(builder_.CreateNot(bounds.exact),
+                                                  builder_.CreateICmpULT(in_core, in_outer));
       builder_.CreateStore(builder_.CreateOr(builder_.CreateLoad(builder_.getInt1Ty(), has_rest), rest),
                            has_rest);
     });
@@ -204,29 +206,30 @@ private:
     builder_.SetInsertPoint(after);
   }
 
-  // Threads of a row for which its core is right; none if the row is not split.
+  // Threads of a row for which its core and its other part are right; none if the row is not split.
   struct Bounds {
-    llvm::Value *first, *last, *exact;
+    llvm::Value *outer_first, *first, *last, *outer_last, *exact;
   };
   Bounds bounds_of(const Row& row, const Thread& start) {
     llvm::Value* const bounds = builder_.CreateCall(row.bounds, arguments_of_row(start));
-    llvm::Value* const exact = builder_.CreateExtractValue(bounds, 2);
+    llvm::Value* const exact = builder_.CreateExtractValue(bounds, 4);
     const auto part = [&](unsigned k) {
       return builder_.CreateSelect(exact, builder_.CreateExtractValue(bounds, k), builder_.getInt32(0));
     };
-    return {part(0), part(1), exact};
+    return {part(0), part(1), part(2), part(3), exact};
   }
 
   // Threads from one up to before another.
   using Run = std::function<void(llvm::Value*, llvm::Value*)>;
 
-  // The parts of a row that is split outside of its core.
-  void run_outside(const Thread& start, const Bounds& bounds, const Run& run) {
+  // The threads of a row that is split, from one up to before another, but for those in its middle.
+  void run_around(const Bounds& bounds, llvm::Value* start, llvm::Value* first, llvm::Value* last,
+                  llvm::Value* end, const Run& run) {
     llvm::BasicBlock *const split = new_block(), *const done = new_block();
     builder_.CreateCondBr(bounds.exact, split, done);
     builder_.SetInsertPoint(split);
-    if_less(start.x, bounds.first, [&] { run(start.x, bounds.first); });
-    if_less(bounds.last, frame_.sizes[0], [&] { run(bounds.last, frame_.sizes[0]); });
+    if_less(start, first, [&] { run(start, first); });
+    if_less(last, end, [&] { run(last, end); });
     builder_.CreateBr(done);
     builder_.SetInsertPoint(done);
   }
@@ -413,8 +416,7 @@ private:
       const auto run = [&](llvm::Value* from, llvm::Value* to) {
         run_part(region, start, from, to, results, Loops::scalar);
       };
-      if (!row.other)
-        run_outside(start, bounds, run);
+      run_around(bounds, bounds.outer_first, bounds.first, bounds.last, bounds.outer_last, run);
       llvm::BasicBlock *const whole = new_block(), *const done = new_block();
       builder_.CreateCondBr(bounds.exact, done, whole);
       builder_.SetInsertPoint(whole);

@@ -17,7 +17,15 @@
 // whole row has one outcome on each side of a number, which is computed before the loop. The core is where
 // all comparisons have the outcome that has more code behind it, or that chooses what varies with the thread.
 // With a single comparison, its outcome outside of the core is known, too: often, nothing is left to do
-// there.
+// there. The same holds for several comparisons that must all be true to enter the same code, written as `&&`
+// or as branches to one place. Then a row has three kinds of threads (x from 1 to 14 of 16; w is limited to
+// `low`):
+//
+//     if (x >= 1 && x <= 14) { w = x - 1 < low ? low : x - 1; b[x] = a[w]; done = true; } else done = false;
+//
+//     for x outside of 1 .. 14: done = false                      other
+//     for x in 1 .. 14 with x - 1 < low: region(x)
+//     for x in 1 .. 14 with x - 1 >= low: b[x] = a[x - 1] ...     core
 //
 // Each number is computed in 64 bits, and rows in which an index of 32 bits would wrap are not split.
 //
@@ -52,6 +60,16 @@ struct Condition {
   llvm::Value *varying, *fixed;
   Predicate predicate; // that holds in the core: varying PREDICATE fixed
   bool outcome = true; // of the instruction, in the core
+  bool must_hold = false; // or the thread does what `other` does
+};
+
+// A branch, and its successor that is taken if a condition does not hold.
+struct Gate {
+  llvm::BranchInst* branch;
+  unsigned closed;
+  llvm::BasicBlock* aside() const { return branch->getSuccessor(closed); }
+  llvm::BasicBlock* inside() const { return branch->getSuccessor(1 - closed); }
+  bool operator==(const Gate&) const = default;
 };
 
 class Splitter {
@@ -68,11 +86,17 @@ public:
     }
     if (conditions_.empty())
       return {};
+    const bool is_single = conditions_.size() == 1 && is_bound(conditions_.front());
+    const std::optional<Gate> gate = is_single ? std::nullopt : find_gate();
+    if (is_single)
+      conditions_.front().must_hold = true;
     Row row;
     row.bounds = make_bounds();
     row.core = make_copy(true);
-    if (conditions_.size() == 1 && is_bound(conditions_.front()))
+    if (is_single)
       row.other = make_copy(false);
+    else if (gate)
+      row.other = make_copy_without(*gate);
     return row;
   }
 
@@ -161,6 +185,67 @@ private:
     return {};
   }
 
+  // The branch that a value closes if it is `closing`, whatever else it depends on.
+  std::optional<Gate> gate_of(llvm::Value& value, bool closing, unsigned depth) const {
+    using namespace llvm::PatternMatch;
+    for (llvm::User* user : value.users()) {
+      if (auto* branch = llvm::dyn_cast<llvm::BranchInst>(user))
+        return Gate{branch, closing ? 0U : 1U};
+      if (depth == 0)
+        continue;
+      std::optional<Gate> gate;
+      if (match(user, m_Not(m_Specific(&value))))
+        gate = gate_of(*user, !closing, depth - 1);
+      else if (closing ? match(user, m_LogicalOr(m_Value(), m_Value()))
+                       : match(user, m_LogicalAnd(m_Value(), m_Value())))
+        gate = gate_of(*user, closing, depth - 1);
+      if (gate)
+        return gate;
+    }
+    return {};
+  }
+
+  // True if both gates have the same code behind them: the second one directly follows the first, and when
+  // it is closed, the thread goes on as if the first one were.
+  static bool are_in_series(const Gate& first, const Gate& second) {
+    const llvm::BasicBlock* const block = second.branch->getParent();
+    if (first.inside() != block || !block->getSinglePredecessor() || first.aside() != second.aside() ||
+        first.inside() == first.aside() || second.inside() == second.aside())
+      return false;
+    const auto has_effect = [](const llvm::Instruction& instruction) {
+      return !instruction.isTerminator() && instruction.mayHaveSideEffects();
+    };
+    return llvm::none_of(*block, has_effect) && llvm::all_of(first.aside()->phis(), [&](llvm::PHINode& phi) {
+             return phi.getIncomingValueForBlock(first.branch->getParent()) == phi.getIncomingValueForBlock(block);
+           });
+  }
+
+  // The first of the branches in series that conditions close. Marks the conditions that close one of them.
+  std::optional<Gate> find_gate() {
+    std::vector<std::pair<Condition*, Gate>> gates;
+    for (Condition& condition : conditions_)
+      if (is_bound(condition))
+        if (const std::optional<Gate> gate = gate_of(*condition.instruction, !condition.outcome, 16))
+          gates.emplace_back(&condition, *gate);
+    if (gates.empty())
+      return {};
+    std::vector<Gate> series = {gates.front().second};
+    const auto extend = [&] {
+      return llvm::any_of(gates, [&](const auto& each) {
+        const bool before = are_in_series(each.second, series.front());
+        const bool found = before || are_in_series(series.back(), each.second);
+        if (found)
+          series.insert(before ? series.begin() : series.end(), each.second);
+        return found;
+      });
+    };
+    while (series.size() < gates.size() && extend()) {
+    }
+    for (auto& [condition, gate] : gates)
+      condition->must_hold = llvm::is_contained(series, gate);
+    return series.front();
+  }
+
   bool varies(llvm::Value* value) {
     const std::optional<Affine> form = values_.find(value);
     return !form || form->coefficient != 0;
@@ -195,26 +280,41 @@ private:
     return copy;
   }
 
+  llvm::Function* make_copy_without(const Gate& gate) const {
+    llvm::ValueToValueMapTy map;
+    llvm::Function* const copy = copy_region(region_, ".other", map);
+    auto* branch = llvm::cast<llvm::BranchInst>(static_cast<llvm::Value*>(map[gate.branch]));
+    branch->setCondition(llvm::ConstantInt::getBool(region_.getContext(), gate.closed == 0));
+    return copy;
+  }
+
   llvm::Function* make_bounds() {
     llvm::LLVMContext& context = region_.getContext();
-    llvm::Type* const word = llvm::Type::getInt32Ty(context);
-    llvm::StructType* const type =
-        llvm::StructType::get(context, {word, word, llvm::Type::getInt1Ty(context)});
+    llvm::Type *const word = llvm::Type::getInt32Ty(context), *const flag = llvm::Type::getInt1Ty(context);
+    llvm::StructType* const type = llvm::StructType::get(context, {word, word, word, word, flag});
     llvm::Function* const bounds = declare_like(region_, ".bounds", type, {word});
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", bounds));
     size_ = builder.CreateZExt(bounds->getArg(bounds->arg_size() - 1), builder.getInt64Ty());
-    first_ = builder.getInt64(0);
+    llvm::Value* const zero = builder.getInt64(0);
+    first_ = zero;
     last_ = size_;
     ExactRow row(values_, builder, size_);
     for (const Condition& condition : conditions_)
-      narrow(condition, builder, row);
-    llvm::Value* const zero = builder.getInt64(0);
-    last_ = maximum(builder, minimum(builder, last_, size_), zero);
-    first_ = minimum(builder, maximum(builder, first_, zero), last_);
+      if (condition.must_hold)
+        narrow(condition, builder, row);
+    llvm::Value* const outer_last = maximum(builder, minimum(builder, last_, size_), zero);
+    llvm::Value* const outer_first = minimum(builder, maximum(builder, first_, zero), outer_last);
+    for (const Condition& condition : conditions_)
+      if (!condition.must_hold)
+        narrow(condition, builder, row);
+    // If nothing is left for the core, it is at one of the outer threads.
+    llvm::Value* const last = maximum(builder, minimum(builder, last_, outer_last), outer_first);
+    llvm::Value* const first = minimum(builder, maximum(builder, first_, outer_first), last);
     llvm::Value* result = llvm::PoisonValue::get(type);
-    result = builder.CreateInsertValue(result, builder.CreateTrunc(first_, word), 0);
-    result = builder.CreateInsertValue(result, builder.CreateTrunc(last_, word), 1);
-    result = builder.CreateInsertValue(result, row.exact(), 2);
+    unsigned place = 0;
+    for (llvm::Value* number : {outer_first, first, last, outer_last})
+      result = builder.CreateInsertValue(result, builder.CreateTrunc(number, word), place++);
+    result = builder.CreateInsertValue(result, row.exact(), place);
     builder.CreateRet(result);
     return bounds;
   }

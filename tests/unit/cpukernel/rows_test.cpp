@@ -52,6 +52,75 @@ int main(void) {
             "0 2 1 1");
 }
 
+// Several conditions that lead to the same code, and limits inside; with conditions that only look like that.
+TEST_F(CpuKernel, RowsAreSplitAtConditionsInSeries) {
+  auto kernels = make(R"(
+extern "C" __global__ void series(const int* a, int* b, int low, int high, int step) {
+  int x = threadIdx.x, w = x - 1 < low ? low : x - 1, e = x + 1 > high ? high : x + 1;
+  for (int i = 0; i < 2; ++i) {
+    bool done = false;
+    if (x >= i + 1 && x <= 30 - i && threadIdx.y < 3 && x >= low && x <= high) {
+      b[threadIdx.y * 64 + x] += a[w] + 10 * a[x] + 100 * a[e];
+      done = true;
+    }
+    __syncthreads();
+    if (done) b[threadIdx.y * 64 + 32 + x] += step;
+    __syncthreads();
+  }
+}
+extern "C" __global__ void choice(const int* a, int* b, int low, int high) {
+  int x = threadIdx.x, c = 30;
+  if (x >= low) { c = a[x]; if (x <= high) { c = 20; b[160 + x] += 4; } }
+  b[x] = c;
+}
+extern "C" __global__ void effect(int* b, int low, int high) {
+  int x = threadIdx.x;
+  if (x >= low) { b[32 + x] = 5; if (x <= high) { b[192 + x] += 7; } }
+}
+extern "C" __global__ void others(int* b, int low, int high, int step) {
+  int x = threadIdx.x;
+  if (x >= high || x < low) b[64 + x] = 9;
+  if (!(x < low || x > high || x == 7)) b[96 + x] = step;
+  for (int i = 0; i < 3; ++i) { if (x >= low) { if (x <= high) b[128 + x] += i + 1; } }
+}
+)");
+  for (const auto& [name, kernel] : kernels)
+    EXPECT_EQ(kernel.form, Form::loops) << name;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static int a[32], b[256], *pa = a, *pb = b, step = 1, bad = 0;
+  for (int i = 0; i < 32; ++i) a[i] = i * 7 % 10;
+  for (int low = -2; low < 34; low += 3)
+    for (int high = -2; high < 34; high += 2) {
+      for (int i = 0; i < 256; ++i) b[i] = 0;
+      void* arguments[] = {&pa, &pb, &low, &high, &step};
+      int inside = low >= 0 && high < 32; // else the limits are no elements
+      if (inside) launch("series", 1, 1, 32, 4, 1, 0, arguments);
+      for (int y = 0; inside && y < 4; ++y)
+        for (int x = 0; x < 32; ++x) {
+          int sum = 0, count = 0, w = x - 1 < low ? low : x - 1, e = x + 1 > high ? high : x + 1;
+          for (int i = 0; i < 2; ++i)
+            if (x >= i + 1 && x <= 30 - i && y < 3 && x >= low && x <= high)
+              sum += a[w] + 10 * a[x] + 100 * a[e], ++count;
+          bad += b[y * 64 + x] != sum || b[y * 64 + 32 + x] != count;
+        }
+      for (int i = 0; i < 256; ++i) b[i] = 0;
+      launch("choice", 1, 1, 32, 1, 1, 0, arguments);
+      void* more[] = {&pb, &low, &high, &step};
+      launch("effect", 1, 1, 32, 1, 1, 0, more);
+      launch("others", 1, 1, 32, 1, 1, 0, more);
+      for (int x = 0; x < 32; ++x) {
+        int from = x >= low, to = x <= high;
+        bad += b[x] != (from ? to ? 20 : a[x] : 30) || b[32 + x] != (from ? 5 : 0) || b[64 + x] != (x >= high || !from ? 9 : 0) || b[96 + x] != (from && to && x != 7) ||
+               b[128 + x] != (from && to ? 6 : 0) ||
+               b[160 + x] != (from && to ? 4 : 0) || b[192 + x] != (from && to ? 7 : 0);
+      }
+    }
+  printf("%d", bad);
+})"),
+            "0");
+}
+
 // A loop that all threads run contains the loop over the threads; what they keep crosses in arrays.
 TEST_F(CpuKernel, LoopsAreInterchanged) {
   auto kernels = make(R"(
