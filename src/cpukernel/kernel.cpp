@@ -167,6 +167,9 @@ private:
     return llvm::IRBuilder<>(&*frame_.function->getEntryBlock().begin()).CreateAlloca(type);
   }
 
+  // How a loop is optimized: `rare` and `scalar` make less code.
+  enum class Loops { frequent, rare, scalar };
+
   // All threads of a region; results are those of the last one that ran. Threads outside of the rows' cores
   // come last, in a function of their own: they are few, and their code is long.
   void run_rows(size_t index, const Results& results) {
@@ -182,16 +185,12 @@ private:
     for_each_row([&](const Thread& start) {
       const Bounds bounds = bounds_of(row, start);
       if_less(bounds.first, bounds.last, [&] { run_row(plan, start, bounds.first, bounds.last, results); });
-      if (row.other) {
-        run_around(bounds, start.x, bounds.outer_first, bounds.outer_last, frame_.sizes[0],
-                   [&](llvm::Value* from, llvm::Value* to) {
-                     run_part(*row.other, start, from, to, results, Loops::rare);
-                   });
-      }
-      llvm::Value* const in_core = builder_.CreateSub(bounds.last, bounds.first);
-      llvm::Value* const in_outer = builder_.CreateSub(bounds.outer_last, bounds.outer_first);
-      llvm::Value* const rest = builder_.CreateOr(builder_.CreateNot(bounds.exact),
-                                                  builder_.CreateICmpULT(in_core, in_outer));
+      if (row.is_exhaustive)
+        run_other(row, start, bounds, results, Loops::rare);
+      llvm::Value* const rest =
+          row.is_exhaustive
+              ? builder_.CreateNot(bounds.exact)
+              : builder_.CreateICmpULT(builder_.CreateSub(bounds.last, bounds.first), frame_.sizes[0]);
       builder_.CreateStore(builder_.CreateOr(builder_.CreateLoad(builder_.getInt1Ty(), has_rest), rest),
                            has_rest);
     });
@@ -222,6 +221,13 @@ private:
   // Threads from one up to before another.
   using Run = std::function<void(llvm::Value*, llvm::Value*)>;
 
+  void run_other(const Row& row, const Thread& start, const Bounds& bounds, const Results& results,
+                 Loops loops) {
+    run_around(
+        bounds, start.x, bounds.outer_first, bounds.outer_last, frame_.sizes[0],
+        [&](llvm::Value* from, llvm::Value* to) { run_part(*row.other, start, from, to, results, loops); });
+  }
+
   // The threads of a row that is split, from one up to before another, but for those in its middle.
   void run_around(const Bounds& bounds, llvm::Value* start, llvm::Value* first, llvm::Value* last,
                   llvm::Value* end, const Run& run) {
@@ -242,9 +248,6 @@ private:
     builder_.CreateBr(after);
     builder_.SetInsertPoint(after);
   }
-
-  // How a loop is optimized: `rare` and `scalar` make less code.
-  enum class Loops { frequent, rare, scalar };
 
   // Runs each segment of threads `from` up to before `to`, or all of them where the row must not be cut.
   void run_segments(const Segments& segments, const Thread& start, llvm::Value* from, llvm::Value* to,
@@ -416,6 +419,8 @@ private:
       const auto run = [&](llvm::Value* from, llvm::Value* to) {
         run_part(region, start, from, to, results, Loops::scalar);
       };
+      if (row.other && !row.is_exhaustive)
+        run_other(row, start, bounds, results, Loops::scalar);
       run_around(bounds, bounds.outer_first, bounds.first, bounds.last, bounds.outer_last, run);
       llvm::BasicBlock *const whole = new_block(), *const done = new_block();
       builder_.CreateCondBr(bounds.exact, done, whole);

@@ -58,8 +58,8 @@ using Predicate = llvm::CmpInst::Predicate;
 struct Condition {
   llvm::Instruction* instruction; // a comparison; or a minimum or maximum, which is `varying` in the core
   llvm::Value *varying, *fixed;
-  Predicate predicate; // that holds in the core: varying PREDICATE fixed
-  bool outcome = true; // of the instruction, in the core
+  Predicate predicate;    // that holds in the core: varying PREDICATE fixed
+  bool outcome = true;    // of the instruction, in the core
   bool must_hold = false; // or the thread does what `other` does
 };
 
@@ -91,6 +91,7 @@ public:
     if (is_single)
       conditions_.front().must_hold = true;
     Row row;
+    row.is_exhaustive = is_single;
     row.bounds = make_bounds();
     row.core = make_copy(true);
     if (is_single)
@@ -216,7 +217,8 @@ private:
       return !instruction.isTerminator() && instruction.mayHaveSideEffects();
     };
     return llvm::none_of(*block, has_effect) && llvm::all_of(first.aside()->phis(), [&](llvm::PHINode& phi) {
-             return phi.getIncomingValueForBlock(first.branch->getParent()) == phi.getIncomingValueForBlock(block);
+             return phi.getIncomingValueForBlock(first.branch->getParent()) ==
+                    phi.getIncomingValueForBlock(block);
            });
   }
 

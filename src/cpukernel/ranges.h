@@ -9,15 +9,16 @@ class Function;
 
 namespace xaas::cpukernel {
 
-// For threads of a row, from `first` up to before `last`, `core` does the same as the region; for those before
-// `outer_first` and from `outer_last` on, so does `other`. Without `other`, the outer ones are those of the
-// whole row. `bounds` has the region's parameters, where x and t are those of the row's first thread, and the
-// length of the row; it returns {outer_first, first, last, outer_last, whether that is so}, in ascending order.
-// All are null if the region has no such conditions.
+// For threads of a row, from `first` up to before `last`, `core` does the same as the region; for those
+// before `outer_first` and from `outer_last` on, so does `other`. Without `other`, the outer ones are those
+// of the whole row. `bounds` has the region's parameters, where x and t are those of the row's first thread,
+// and the length of the row; it returns {outer_first, first, last, outer_last, whether that is so}, in
+// ascending order. All are null if the region has no such conditions.
 struct Row {
   llvm::Function* bounds = nullptr;
   llvm::Function* core = nullptr;
   llvm::Function* other = nullptr;
+  bool is_exhaustive = false; // all threads are the core's or the other's
 };
 
 // `place`: the number of the region's parameter `block`. The new functions are inlined where they are called.
