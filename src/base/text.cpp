@@ -38,9 +38,15 @@ std::string trim(std::string_view text) {
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   size_t at = from.empty() ? std::string::npos : text.find(from);
-  for (; at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-  return text;
+  if (at == std::string::npos)
+    return text;
+  std::string result;
+  size_t start = 0;
+  for (; at != std::string::npos; at = text.find(from, start)) {
+    result.append(text, start, at - start).append(to);
+    start = at + from.size();
+  }
+  return result.append(text, start);
 }
 
 std::string to_lower(std::string text) {

@@ -24,10 +24,9 @@
 // present one.
 //
 // Messages of the preprocessor may show the number of a line among the predefined macros, so runs with
-// messages are not recorded, nor are those that read the time. A file that contains the path of a directory
-// of the build may include a file there, whose path in another build is another one, so such a run is not
-// recorded either
-// (`config.h` with an installation directory of the build).
+// messages are not recorded, nor are those that read the time. Paths must mean the same in another build: a
+// run is not recorded either if a file contains the path of a directory of the build, or if the name in an
+// #include enters such a directory from above (`#include "build/config.h"` with the directory above as -I).
 //
 // Several runs of one source differ in their macros, or in the files of a configuration. The newest
 // max_records are kept under one key, which covers the options. Two writers of this key may lose one of their
@@ -49,7 +48,11 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/Utils.h>
 #include <clang/Lex/HeaderSearchOptions.h>
+#include <clang/Lex/PPCallbacks.h>
+#include <clang/Lex/Preprocessor.h>
+#include <clang/Lex/PreprocessorOptions.h>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringSet.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <charconv>
@@ -59,7 +62,8 @@ namespace xaas::known {
 namespace {
 
 constexpr size_t max_records = 16;
-constexpr std::string_view start_of_record = "inputs 1\n", end_of_record = "end\n";
+constexpr std::string_view version = "inputs 1"; // the first line of a record
+constexpr std::string_view end_of_record = "\nend\n";
 
 bool may_record(const clang::CompilerInvocation& invocation) {
   return invocation.getHeaderSearchOpts().VFSOverlayFiles.empty() && !invocation.getLangOpts().MicrosoftExt &&
@@ -69,12 +73,20 @@ bool may_record(const clang::CompilerInvocation& invocation) {
 Digest key_of(const session::Session& session, const clang::CompilerInvocation& invocation,
               const ir::Unit& unit, const std::vector<std::string>& features) {
   Hasher key;
-  key.update_part("inputs 1");
+  key.update_part(version);
   key.update_part(build_id());
   key.update_part(unit.source);
-  key.update_part(without_places(session, invocation.getFrontendOpts().Inputs.front().getFile().str()));
+  const auto add_path = [&](const std::string& path) { key.update_part(path_without_place(session, path)); };
+  add_path(invocation.getFrontendOpts().Inputs.front().getFile().str());
   std::error_code code;
-  key.update_part(without_places(session, fs::current_path(code).string()));
+  add_path(fs::current_path(code).string());
+  // The options below have these, too, but with directories replaced wherever their texts occur.
+  for (const clang::HeaderSearchOptions::Entry& entry : invocation.getHeaderSearchOpts().UserEntries)
+    add_path(entry.Path);
+  for (const auto* names :
+       {&invocation.getPreprocessorOpts().Includes, &invocation.getPreprocessorOpts().MacroIncludes})
+    for (const std::string& name : *names)
+      add_path(name);
   key.update_number(has_debug_information(session, invocation));
   for (const std::string& option : options_of_preprocessor(session, invocation))
     key.update_part(option);
@@ -102,41 +114,15 @@ template <class Number> bool read_number(std::string_view text, Number& number, 
   return code == std::errc() && end == text.data() + text.size();
 }
 
-// A record as it was written.
+// A record whose lines for paths have not been read.
 struct Record {
   Preprocessed result; // without the target
   Digest other_macros;
   MacrosRead macros;
-  std::vector<FileAnswer> files;
-  std::vector<Dependency> dependencies;
+  std::string_view paths;
 };
 
 constexpr size_t digits_of_word = 8;
-
-std::string words_in_hex(const std::vector<uint32_t>& words) {
-  std::string text;
-  for (const uint32_t word : words)
-    text += llvm::utohexstr(word, true, digits_of_word);
-  return text;
-}
-
-std::string text_of(const session::Session& session, const Record& record) {
-  std::string text(start_of_record);
-  text += record.result.text.hex() + ' ' + std::to_string(record.result.lock_free_queries) + ' ' +
-          (record.result.reads_instruction_set ? '1' : '0') + (record.result.needs_features ? '1' : '0') +
-          '\n';
-  text += record.other_macros.hex() + '\n';
-  text += words_in_hex(record.macros.words) + '\n';
-  for (const auto& [name, value] : record.macros.defined)
-    text += "macro " + name + ' ' + value + '\n';
-  std::string paths;
-  for (const FileAnswer& file : record.files)
-    paths +=
-        "file " + file.status + ' ' + (file.content ? file.content->hex() : "-") + ' ' + file.path + '\n';
-  for (const Dependency& dependency : record.dependencies)
-    paths += std::string(dependency.of_system ? "system " : "user ") + dependency.path + '\n';
-  return text + without_places(session, paths).append(end_of_record);
-}
 
 bool read_words(std::string_view text, std::vector<uint32_t>& words) {
   for (; text.size() >= digits_of_word; text.remove_prefix(digits_of_word))
@@ -156,68 +142,87 @@ bool read_result(std::string_view line, Preprocessed& result) {
   return text.has_value();
 }
 
-bool read_file_line(std::string_view line, std::vector<FileAnswer>& files) {
-  const std::optional<std::string_view> status = take_until(line, ' '), content = take_until(line, ' ');
-  if (!status || !content)
-    return false;
-  FileAnswer& file = files.emplace_back();
-  file.status = *status;
-  file.path = line;
-  if (*content == "-")
-    return true;
-  file.content = digest_in(*content);
-  return file.content.has_value();
-}
-
-bool read_line(std::string_view line, Record& record) {
-  const std::optional<std::string_view> kind = take_until(line, ' ');
-  if (kind == "file")
-    return read_file_line(line, record.files);
-  if (kind == "system" || kind == "user") {
-    record.dependencies.push_back({std::string(line), kind == "system"});
-    return true;
-  }
-  const std::optional<std::string_view> name = take_until(line, ' ');
-  return kind == "macro" && name && record.macros.defined.emplace(*name, line).second;
-}
-
-// Takes a record from the text, whose paths are those of this build. Nothing if it is damaged.
-std::optional<Record> take_record(std::string_view& text) {
-  if (!text.starts_with(start_of_record))
-    return std::nullopt;
-  text.remove_prefix(start_of_record.size());
+// Nothing if the text is damaged.
+std::optional<Record> read_record(std::string_view text) {
+  const std::optional<std::string_view> first = take_until(text, '\n'), result = take_until(text, '\n'),
+                                        others = take_until(text, '\n'), words = take_until(text, '\n');
   Record record;
-  const std::optional<std::string_view> result = take_until(text, '\n'), others = take_until(text, '\n'),
-                                        words = take_until(text, '\n');
-  if (!result || !others || !words || !read_result(*result, record.result) ||
+  if (first != version || !result || !others || !words || !read_result(*result, record.result) ||
       !read_words(*words, record.macros.words))
     return std::nullopt;
   const std::optional<Digest> digest = digest_in(*others);
   if (!digest)
     return std::nullopt;
   record.other_macros = *digest;
-  while (!text.starts_with(end_of_record)) {
-    const std::optional<std::string_view> line = take_until(text, '\n');
-    if (!line || !read_line(*line, record))
+  while (text.starts_with("macro ")) {
+    take_until(text, ' ');
+    const std::optional<std::string_view> name = take_until(text, ' '), value = take_until(text, '\n');
+    if (!name || !value)
+      return std::nullopt;
+    record.macros.defined.emplace(*name, *value);
+  }
+  record.paths = text;
+  return record;
+}
+
+// The record's dependencies in this build, if its files are the same. Each line is one of
+//
+//     file STATUS CONTENT PATH
+//     system PATH
+//     user PATH
+std::optional<std::vector<Dependency>> read_paths(const session::Session& session, std::string_view text,
+                                                  FileCheck* check) {
+  std::vector<Dependency> dependencies;
+  while (!text.empty()) {
+    std::optional<std::string_view> line = take_until(text, '\n');
+    const std::optional<std::string_view> kind = line ? take_until(*line, ' ') : std::nullopt;
+    if (kind == "system" || kind == "user") {
+      dependencies.push_back({path_with_place(session, *line), kind == "system"});
+      continue;
+    }
+    const std::optional<std::string_view> status = kind == "file" ? take_until(*line, ' ') : std::nullopt;
+    const std::optional<std::string_view> content = status ? take_until(*line, ' ') : std::nullopt;
+    if (!content)
+      return std::nullopt;
+    if (!check)
+      continue;
+    const std::string path = path_with_place(session, *line);
+    // A path that is in no directory of that build, but in one of this, has another name here.
+    if (path_without_place(session, path) != *line)
+      return std::nullopt;
+    const std::optional<Digest> digest = *content == "-" ? std::nullopt : digest_in(*content);
+    if ((*content != "-" && !digest) || !check->is_same({path, std::string(*status), digest}))
       return std::nullopt;
   }
-  text.remove_prefix(end_of_record.size());
+  return dependencies;
+}
+
+std::string words_in_hex(const std::vector<uint32_t>& words) {
+  std::string text;
+  for (const uint32_t word : words)
+    text += llvm::utohexstr(word, true, digits_of_word);
+  return text;
+}
+
+// Takes the first record from a value, with its end. Empty at the end, or if the rest is no record.
+std::string_view take_record(std::string_view& value) {
+  const size_t end = value.find(end_of_record);
+  const std::string_view record =
+      end == std::string_view::npos ? std::string_view() : value.substr(0, end + end_of_record.size());
+  value.remove_prefix(record.size());
   return record;
 }
 
 // The first records of a value, but for one with this text.
 std::string without_record(std::string_view value, std::string_view record) {
   std::string kept;
-  for (size_t count = 1; count < max_records && !value.empty();) {
-    const size_t end = value.find("\n" + std::string(end_of_record));
-    if (end == std::string_view::npos)
-      break;
-    const std::string_view each = value.substr(0, end + 1 + end_of_record.size());
-    if (each != record) {
-      kept += each;
-      ++count;
-    }
-    value.remove_prefix(each.size());
+  size_t count = 1;
+  for (std::string_view each = take_record(value); !each.empty() && count < max_records;
+       each = take_record(value)) {
+    if (each == record)
+      continue;
+    kept += each;
+    ++count;
   }
   return kept;
 }
@@ -250,42 +255,116 @@ private:
 
 } // namespace
 
-class InputsRecorder::Dependencies : public clang::DependencyCollector {
+// Files of a run as the source names them, and as dependency files do.
+class InputsRecorder::Names : public clang::DependencyCollector {
 public:
   bool sawDependency(llvm::StringRef path, bool from_module, bool of_system, bool is_module,
                      bool is_missing) override {
-    complete &= !from_module && !is_module && !is_missing && !path.contains('\n');
-    seen.push_back({path.str(), of_system});
+    complete &=
+        !from_module && !is_module && !is_missing && path.find_first_of("\n\x01") == llvm::StringRef::npos;
+    dependencies.push_back({path.str(), of_system});
     return false;
   }
   bool needSystemDependencies() override { return true; }
 
-  std::vector<Dependency> seen;
+  // True if a path enters a directory of the build within the part that the source names. It would be outside
+  // of the directories of another build.
+  bool enters_place(const session::Session& session, llvm::StringRef path) const {
+    for (const auto& [place, name] : session.prefixes) {
+      const std::string directory = place.string() + "/";
+      if (!path.starts_with(directory))
+        continue;
+      for (size_t slash = path.find('/'); slash + 1 < directory.size(); slash = path.find('/', slash + 1))
+        if (written.contains(path.drop_front(slash + 1)))
+          return true;
+    }
+    return false;
+  }
+
+  llvm::StringSet<> written; // with their directories
+  std::vector<Dependency> dependencies;
   bool complete = true;
 };
 
+namespace {
+
+class NameCallbacks : public clang::PPCallbacks {
+public:
+  explicit NameCallbacks(llvm::StringSet<>& names) : names_(names) {}
+  void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool,
+                          clang::CharSourceRange, clang::OptionalFileEntryRef, llvm::StringRef,
+                          llvm::StringRef, const clang::Module*, bool,
+                          clang::SrcMgr::CharacteristicKind) override {
+    add(name);
+  }
+  void HasInclude(clang::SourceLocation, llvm::StringRef name, bool, clang::OptionalFileEntryRef,
+                  clang::SrcMgr::CharacteristicKind) override {
+    add(name);
+  }
+  void EmbedDirective(clang::SourceLocation, llvm::StringRef name, bool, clang::OptionalFileEntryRef,
+                      const clang::LexEmbedParametersResult&) override {
+    add(name);
+  }
+  void HasEmbed(clang::SourceLocation, llvm::StringRef name, bool, clang::OptionalFileEntryRef) override {
+    add(name);
+  }
+
+private:
+  void add(llvm::StringRef name) {
+    for (; !name.empty(); name = name.rsplit('/').first) {
+      names_.insert(name);
+      if (!name.contains('/'))
+        return;
+    }
+  }
+  llvm::StringSet<>& names_;
+};
+
+} // namespace
+
 InputsRecorder::InputsRecorder(const session::Session& session, const clang::CompilerInvocation& invocation,
                                llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files)
-    : session_(session), files_(llvm::makeIntrusiveRefCnt<RecordedFiles>(
-                             session, headers_of_clang(invocation.getHeaderSearchOpts()), std::move(files))),
-      dependencies_(std::make_shared<Dependencies>()) {}
+    : session_(session), files_(std::move(files)), names_(std::make_shared<Names>()) {
+  if (may_record(invocation))
+    files_ = recorded_ = llvm::makeIntrusiveRefCnt<RecordedFiles>(session, files_);
+}
 
 InputsRecorder::~InputsRecorder() = default;
 
 void InputsRecorder::attach(clang::CompilerInstance& compiler) {
-  macros_.attach(compiler.getPreprocessor());
-  dependencies_->attachToPreprocessor(compiler.getPreprocessor());
+  if (!recorded_)
+    return;
+  clang::Preprocessor& preprocessor = compiler.getPreprocessor();
+  macros_.attach(preprocessor);
+  names_->attachToPreprocessor(preprocessor);
+  preprocessor.addPPCallbacks(std::make_unique<NameCallbacks>(names_->written));
 }
 
 std::string InputsRecorder::finish(clang::CompilerInstance& compiler, const Preprocessed& result) {
-  files_->stop();
-  if (!may_record(compiler.getInvocation()) || !files_->complete() || !dependencies_->complete)
+  if (!recorded_)
+    return {};
+  recorded_->stop();
+  const auto enters_place = [&](const FileAnswer& file) { return names_->enters_place(session_, file.path); };
+  if (!recorded_->complete() || !names_->complete || llvm::any_of(recorded_->answers(), enters_place))
     return {};
   const PredefinedMacros macros = PredefinedMacros::of(compiler);
-  std::optional<MacrosRead> read = macros_.finish(compiler, macros, files_->builtins_of_x86());
+  const std::optional<MacrosRead> read = macros_.finish(compiler, macros);
   if (!read)
     return {};
-  return text_of(session_, {result, macros.others, *std::move(read), files_->answers(), dependencies_->seen});
+  std::string text(version);
+  text += '\n' + result.text.hex() + ' ' + std::to_string(result.lock_free_queries) + ' ' +
+          (result.reads_instruction_set ? '1' : '0') + (result.needs_features ? '1' : '0') + '\n';
+  text += macros.others.hex() + '\n' + words_in_hex(read->words) + '\n';
+  for (const auto& [name, value] : read->defined)
+    text += "macro " + name + ' ' + value + '\n';
+  for (const FileAnswer& file : recorded_->answers())
+    text += "file " + file.status + ' ' + (file.content ? file.content->hex() : "-") + ' ' +
+            path_without_place(session_, file.path) + '\n';
+  for (const Dependency& dependency : names_->dependencies)
+    text += std::string(dependency.of_system ? "system " : "user ") +
+            path_without_place(session_, dependency.path) + '\n';
+  text.pop_back(); // the end of a record has it
+  return text.append(end_of_record);
 }
 
 std::optional<FoundInputs> find_inputs(const session::Session& session,
@@ -305,17 +384,33 @@ std::optional<FoundInputs> find_inputs(const session::Session& session,
     return std::nullopt;
   const PredefinedMacros macros = PredefinedMacros::of(*compiler);
   FileCheck check(*files);
-  const std::string here = with_places(session, *value);
-  std::string_view text = here;
-  while (std::optional<Record> record = take_record(text)) {
-    check.start();
-    if (record->other_macros != macros.others || !record->macros.are_same_in(macros) ||
-        !llvm::all_of(record->files, [&](const FileAnswer& file) { return check.is_same(file); }))
+  std::string_view rest = *value;
+  for (std::string_view text = take_record(rest); !text.empty(); text = take_record(rest)) {
+    text.remove_suffix(end_of_record.size() - 1); // but for the end of its last line
+    std::optional<Record> record = read_record(text);
+    if (!record || record->other_macros != macros.others || !record->macros.are_same_in(macros))
       continue;
-    describe_target(*compiler, record->result);
-    return FoundInputs{std::move(record->result), std::move(record->dependencies)};
+    check.start();
+    if (auto dependencies = read_paths(session, record->paths, &check)) {
+      describe_target(*compiler, record->result);
+      return FoundInputs{std::move(record->result), *std::move(dependencies)};
+    }
   }
   return std::nullopt;
+}
+
+bool is_result_of_run(const session::Session& session, const FoundInputs& found, const Preprocessed& run) {
+  const Preprocessed& claimed = found.preprocessed;
+  if (claimed.text != run.text || claimed.lock_free_queries != run.lock_free_queries ||
+      claimed.reads_instruction_set != run.reads_instruction_set ||
+      claimed.needs_features != run.needs_features)
+    return false;
+  std::string_view text = run.inputs;
+  if (text.empty())
+    return true;
+  text.remove_suffix(end_of_record.size() - 1);
+  const std::optional<Record> record = read_record(text);
+  return record && read_paths(session, record->paths, nullptr) == found.dependencies;
 }
 
 void remember_inputs(const session::Session& session, const clang::CompilerInvocation& invocation,
@@ -326,6 +421,11 @@ void remember_inputs(const session::Session& session, const clang::CompilerInvoc
   const store::Cache cache = cache_of(session);
   const std::string others = without_record(cache.get(key).value_or(""), preprocessed.inputs);
   static_cast<void>(cache.put(key, preprocessed.inputs + others));
+}
+
+void forget_inputs(const session::Session& session, const clang::CompilerInvocation& invocation,
+                   const ir::Unit& unit, const FoundInputs& found) {
+  cache_of(session).remove(key_of(session, invocation, unit, found.preprocessed.features));
 }
 
 bool write_dependencies(const clang::CompilerInvocation& invocation,

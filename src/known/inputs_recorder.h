@@ -31,11 +31,12 @@ public:
   std::string finish(clang::CompilerInstance& compiler, const Preprocessed& result);
 
 private:
-  class Dependencies;
+  class Names;
   const session::Session& session_;
-  llvm::IntrusiveRefCntPtr<RecordedFiles> files_;
+  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files_;
+  llvm::IntrusiveRefCntPtr<RecordedFiles> recorded_; // null if the inputs cannot be described
   MacroWatch macros_;
-  std::shared_ptr<Dependencies> dependencies_;
+  std::shared_ptr<Names> names_;
 };
 
 } // namespace xaas::known

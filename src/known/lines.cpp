@@ -1,5 +1,7 @@
 #include "lines.h"
 
+#include <clang/Basic/SourceManager.h>
+
 namespace xaas::known {
 
 uint64_t Lines::at(size_t offset) {
@@ -36,6 +38,17 @@ size_t Lines::start_before(size_t end) const {
   while (at > 0 && !ends_line(at - 1))
     --at;
   return at;
+}
+
+llvm::StringRef line_of_directive(const clang::SourceManager& sources, clang::SourceLocation location) {
+  bool invalid = !location.isFileID();
+  const llvm::StringRef rest(invalid ? "" : sources.getCharacterData(location, &invalid));
+  if (invalid)
+    return {};
+  size_t end = rest.find('\n');
+  while (end != llvm::StringRef::npos && rest.substr(0, end).rtrim(" \t\r").ends_with("\\"))
+    end = rest.find('\n', end + 1);
+  return rest.substr(0, end);
 }
 
 } // namespace xaas::known

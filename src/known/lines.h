@@ -6,6 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace clang {
+class SourceLocation;
+class SourceManager;
+} // namespace clang
+
 namespace xaas::known {
 
 // Lines and columns of a file, queried mostly in file order. SourceManager's own queries cost more than the
@@ -28,5 +33,8 @@ private:
   uint64_t line_ = 1;
   size_t start_ = 0; // offset of that line
 };
+
+// The line of a directive with its continuation lines; empty inside a macro.
+llvm::StringRef line_of_directive(const clang::SourceManager& sources, clang::SourceLocation location);
 
 } // namespace xaas::known

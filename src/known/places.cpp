@@ -40,6 +40,21 @@ std::string name_without_place(const session::Session& session, std::string_view
   return std::string(name);
 }
 
+std::string path_without_place(const session::Session& session, std::string_view path) {
+  for (const Place& place : places_of(session))
+    if (path.starts_with(place.path) && (path.size() == place.path.size() || path[place.path.size()] == '/'))
+      return place.name + std::string(path.substr(place.path.size()));
+  return std::string(path);
+}
+
+std::string path_with_place(const session::Session& session, std::string_view path) {
+  if (path.starts_with(mark))
+    for (const Place& place : places_of(session))
+      if (path.starts_with(place.name))
+        return place.path + std::string(path.substr(place.name.size()));
+  return std::string(path);
+}
+
 std::string with_places(const session::Session& session, std::string_view text) {
   std::string result(text);
   for (const Place& place : places_of(session))

@@ -1,10 +1,14 @@
 #include "predefined_macros.h"
+#include "lines.h"
+
+#include <xaas/known/preprocess.h>
 
 #include <xaas/base/text.h>
 
 #include <clang/Basic/Builtins.h>
 #include <clang/Basic/TargetInfo.h>
 #include <clang/Frontend/CompilerInstance.h>
+#include <clang/Lex/HeaderSearch.h>
 #include <clang/Lex/MacroInfo.h>
 #include <clang/Lex/PPCallbacks.h>
 #include <clang/Lex/Preprocessor.h>
@@ -12,6 +16,7 @@
 #include <llvm/Support/xxhash.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace xaas::known {
 
@@ -26,7 +31,7 @@ uint32_t hash_of(llvm::StringRef name) {
 
 class WatchCallbacks : public clang::PPCallbacks {
 public:
-  WatchCallbacks(MacroWatch& watch, const clang::Preprocessor& preprocessor)
+  WatchCallbacks(MacroWatch& watch, clang::Preprocessor& preprocessor)
       : watch_(watch), preprocessor_(preprocessor) {}
 
   void MacroExpands(const clang::Token& name, const clang::MacroDefinition& definition, clang::SourceRange,
@@ -44,6 +49,9 @@ public:
   void MacroUndefined(const clang::Token& name, const clang::MacroDefinition&,
                       const clang::MacroDirective*) override {
     read(name);
+  }
+  void PragmaDirective(clang::SourceLocation location, clang::PragmaIntroducerKind) override {
+    watch_.read_pragma(preprocessor_, line_of_directive(preprocessor_.getSourceManager(), location));
   }
   void Defined(const clang::Token& name, const clang::MacroDefinition&, clang::SourceRange) override {
     read(name);
@@ -68,7 +76,7 @@ private:
       watch_.read(*identifier);
   }
   MacroWatch& watch_;
-  const clang::Preprocessor& preprocessor_;
+  clang::Preprocessor& preprocessor_;
 };
 
 // Clang's own mark, for warnings about unused macros.
@@ -77,12 +85,54 @@ bool is_used(const clang::Preprocessor& preprocessor, const clang::IdentifierInf
   return info && info->isUsed();
 }
 
-// True for a builtin that needs no features.
-bool exists_everywhere(clang::Preprocessor& preprocessor, llvm::StringRef word) {
-  const clang::IdentifierTable& words = preprocessor.getIdentifierTable();
-  const auto found = words.find(word);
-  const unsigned id = found == words.end() ? 0 : found->second->getBuiltinID();
-  return id != clang::Builtin::NotBuiltin && *preprocessor.getBuiltinInfo().getRequiredFeatures(id) == '\0';
+// The contents of all files, and of texts that the preprocessor made: the predefined macros, and words that
+// it put together (`##`, `_Pragma`). Each once.
+void for_each_text(const clang::SourceManager& sources,
+                   const std::function<void(clang::FileID, llvm::StringRef)>& look) {
+  llvm::DenseSet<const clang::SrcMgr::ContentCache*> seen;
+  for (unsigned i = 1; i < sources.local_sloc_entry_size(); ++i) {
+    const clang::SrcMgr::SLocEntry& entry = sources.getLocalSLocEntry(i);
+    if (!entry.isFile() || !seen.insert(&entry.getFile().getContentCache()).second)
+      continue;
+    const clang::FileID file =
+        sources.getFileID(clang::SourceLocation::getFromRawEncoding(entry.getOffset()));
+    if (const std::optional<llvm::StringRef> text = sources.getBufferDataOrNone(file))
+      look(file, *text);
+  }
+}
+
+void for_each_word(llvm::StringRef text, const std::function<void(llvm::StringRef)>& look) {
+  for (size_t at = text.find_if(is_word_character); at != llvm::StringRef::npos;
+       at = text.find_if(is_word_character, at)) {
+    const size_t end = std::min(text.find_if_not(is_word_character, at), text.size());
+    look(text.slice(at, end));
+    at = end;
+  }
+}
+
+// True if a line is continued within a word.
+bool splits_words(llvm::StringRef text) {
+  for (size_t at = text.find("\\\n"); at != llvm::StringRef::npos; at = text.find("\\\n", at + 1))
+    if (at > 0 && at + 2 < text.size() && is_word_character(text[at - 1]) && is_word_character(text[at + 2]))
+      return true;
+  return text.contains("\\\r") || text.contains("?"
+                                                "?/");
+}
+
+// True if a text may name a builtin of x86 that needs features. Their names contain "ia32".
+bool may_name_features(const clang::IdentifierTable& words, clang::Builtin::Context& builtins,
+                       llvm::StringRef text) {
+  for (size_t at = text.find("ia32"); at != llvm::StringRef::npos; at = text.find("ia32", at + 1)) {
+    size_t start = at;
+    while (start > 0 && is_word_character(text[start - 1]))
+      --start;
+    const llvm::StringRef word = text.substr(start).take_while(is_word_character);
+    const auto found = words.find(word);
+    const unsigned id = found == words.end() ? 0 : found->second->getBuiltinID();
+    if (id == clang::Builtin::NotBuiltin || *builtins.getRequiredFeatures(id) != '\0')
+      return true;
+  }
+  return splits_words(text);
 }
 
 // `#define __NAME` and `#define __NAME text`.
@@ -134,18 +184,45 @@ void MacroWatch::read_builtin(std::string_view name) {
   asks_for_builtins_ |= kind == BuiltinMacro::features;
 }
 
+void MacroWatch::read_pragma(clang::Preprocessor& preprocessor, llvm::StringRef text) {
+  const std::string joined = replaced(replaced(text.str(), "\\\r\n", ""), "\\\n", "");
+  for_each_word(joined, [&](llvm::StringRef word) {
+    read(*preprocessor.getIdentifierInfo(word));
+    complete_ &= word != "dependency"; // #pragma GCC dependency compares times of files
+  });
+}
+
+// Text that the preprocessor made contains what `_Pragma` said.
+void MacroWatch::read_made_text(clang::Preprocessor& preprocessor) {
+  const clang::SourceManager& sources = preprocessor.getSourceManager();
+  for_each_text(sources, [&](clang::FileID file, llvm::StringRef text) {
+    if (!sources.getFileEntryForID(file) && file != preprocessor.getPredefinesFileID())
+      read_pragma(preprocessor, text);
+  });
+}
+
 std::optional<MacrosRead> MacroWatch::finish(clang::CompilerInstance& compiler,
-                                             const PredefinedMacros& macros,
-                                             const std::set<std::string>& builtins_of_x86) const {
-  // `__has_builtin` is true for a builtin that needs a feature if the target has it. The names of those of
-  // x86 contain "ia32", and Clang's own headers do not ask for them. Other targets share no record with
-  // another set of features.
+                                             const PredefinedMacros& macros) {
   clang::Preprocessor& preprocessor = compiler.getPreprocessor();
-  const auto is_in_every_x86 = [&](const std::string& word) { return exists_everywhere(preprocessor, word); };
-  if (!complete_ || (asks_for_builtins_ && !llvm::all_of(builtins_of_x86, is_in_every_x86)))
+  const clang::IdentifierTable& words = preprocessor.getIdentifierTable();
+  read_made_text(preprocessor);
+  // The directives of modules look up macros, too.
+  for (const llvm::StringRef directive : {"__private_macro", "__public_macro"})
+    complete_ &= words.find(directive) == words.end();
+  // `__has_builtin` is true for a builtin that needs a feature if the target has it. Clang's own headers do
+  // not ask for them. Other targets than x86 share no record with another set of features.
+  if (complete_ && asks_for_builtins_) {
+    const clang::SourceManager& sources = preprocessor.getSourceManager();
+    const clang::HeaderSearchOptions& options = compiler.getHeaderSearchOpts();
+    for_each_text(sources, [&](clang::FileID file, llvm::StringRef text) {
+      complete_ &= is_header_of_clang(sources, file, options) ||
+                   !may_name_features(words, preprocessor.getBuiltinInfo(), text);
+    });
+  }
+  if (!complete_)
     return std::nullopt;
   MacrosRead read;
-  for (const auto& entry : preprocessor.getIdentifierTable()) {
+  for (const auto& entry : words) {
     const llvm::StringRef name = entry.getKey();
     if (!name.starts_with("__") || name.starts_with(builtin_prefix))
       continue;

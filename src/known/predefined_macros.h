@@ -4,11 +4,11 @@
 #include <xaas/base/digest.h>
 
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/StringRef.h>
 
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,15 +47,18 @@ class MacroWatch {
 public:
   // Call it before the main file is entered. The watch must outlive the preprocessor's run.
   void attach(clang::Preprocessor& preprocessor);
-  // Call it after the run. Nothing if something else than these macros decides what Clang's builtin macros
-  // (`__TIME__`) give. `builtins_of_x86`: RecordedFiles.
-  std::optional<MacrosRead> finish(clang::CompilerInstance& compiler, const PredefinedMacros& macros,
-                                   const std::set<std::string>& builtins_of_x86) const;
+  // Call it after the run. Nothing if something else than these macros and files decides what Clang's builtin
+  // macros (`__TIME__`) and pragmas do.
+  std::optional<MacrosRead> finish(clang::CompilerInstance& compiler, const PredefinedMacros& macros);
 
   void read(const clang::IdentifierInfo& name) { read_.insert(&name); }
   void read_builtin(std::string_view name);
+  // Pragmas may look up any of their words.
+  void read_pragma(clang::Preprocessor& preprocessor, llvm::StringRef text);
 
 private:
+  void read_made_text(clang::Preprocessor& preprocessor);
+
   llvm::DenseSet<const clang::IdentifierInfo*> read_;
   bool complete_ = true, asks_for_builtins_ = false;
 };

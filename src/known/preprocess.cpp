@@ -238,11 +238,6 @@ private:
 
 } // namespace
 
-bool are_same_tokens(const Preprocessed& one, const Preprocessed& two) {
-  return one.text == two.text && one.lock_free_queries == two.lock_free_queries &&
-         one.reads_instruction_set == two.reads_instruction_set && one.needs_features == two.needs_features;
-}
-
 bool is_lock_free_query(const clang::IdentifierInfo& identifier) {
   return identifier.getBuiltinID() != clang::Builtin::NotBuiltin &&
          identifier.getName().contains("lock_free");

@@ -20,6 +20,14 @@ std::optional<std::string_view> content_of(File& file, llvm::StringRef path,
   return std::string_view(buffer->getBuffer());
 }
 
+// True if the text contains the absolute path, and not as the end of another one (`x/src` for `/src`).
+bool contains_path(std::string_view text, const std::string& path) {
+  for (size_t at = text.find(path); at != std::string_view::npos; at = text.find(path, at + 1))
+    if (at == 0 || !(is_word_character(text[at - 1]) || text[at - 1] == '.' || text[at - 1] == '/'))
+      return true;
+  return false;
+}
+
 } // namespace
 
 std::string FileNumbers::describe(const llvm::ErrorOr<Status>& status) {
@@ -29,9 +37,9 @@ std::string FileNumbers::describe(const llvm::ErrorOr<Status>& status) {
   return "type-" + std::to_string(static_cast<int>(status->getType())) + "-" + std::to_string(known->second);
 }
 
-RecordedFiles::RecordedFiles(const session::Session& session, std::string clang_headers,
+RecordedFiles::RecordedFiles(const session::Session& session,
                              llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files)
-    : ProxyFileSystem(std::move(files)), clang_headers_(std::move(clang_headers)) {
+    : ProxyFileSystem(std::move(files)) {
   for (const auto& [place, name] : session.prefixes)
     places_.push_back(place.string());
 }
@@ -69,7 +77,8 @@ llvm::ErrorOr<std::unique_ptr<File>> RecordedFiles::openFileForRead(const llvm::
   if (!complete_ || answer->content)
     return file;
   answer->content = digest_of(*content);
-  look_at(name, *content);
+  for (const std::string& place : places_)
+    complete_ &= !contains_path(*content, place);
   return file;
 }
 
@@ -96,28 +105,13 @@ FileAnswer* RecordedFiles::note(llvm::StringRef path, const llvm::ErrorOr<Status
   const auto [known, added] = by_path_.try_emplace(path, answers_.size());
   if (added) {
     answers_.push_back({path.str(), description, std::nullopt});
-    complete_ &= !path.contains('\n');
+    complete_ &= path.find_first_of("\n\x01") == llvm::StringRef::npos;
   }
   FileAnswer& answer = answers_[known->second];
   if (answer.status == description)
     return &answer;
   complete_ = false;
   return nullptr;
-}
-
-void RecordedFiles::look_at(llvm::StringRef path, std::string_view content) {
-  for (const std::string& place : places_)
-    complete_ &= content.find(place) == std::string_view::npos;
-  if (path.starts_with(clang_headers_))
-    return;
-  for (size_t at = content.find("ia32"); at != std::string_view::npos; at = content.find("ia32", at + 1)) {
-    size_t start = at, end = at;
-    while (start > 0 && is_word_character(content[start - 1]))
-      --start;
-    while (end < content.size() && is_word_character(content[end]))
-      ++end;
-    builtins_.emplace(content.substr(start, end - start));
-  }
 }
 
 bool FileCheck::is_same(const FileAnswer& answer) {

@@ -9,7 +9,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -35,9 +34,7 @@ struct FileAnswer {
 // The same files. They must not change while they are recorded (files_read_once()).
 class RecordedFiles : public llvm::vfs::ProxyFileSystem {
 public:
-  // `clang_headers` is the directory of Clang's own headers, with a slash at its end.
-  RecordedFiles(const session::Session& session, std::string clang_headers,
-                llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files);
+  RecordedFiles(const session::Session& session, llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files);
 
   llvm::ErrorOr<llvm::vfs::Status> status(const llvm::Twine& path) override;
   bool exists(const llvm::Twine& path) override;
@@ -50,20 +47,14 @@ public:
   void stop() { recording_ = false; }
   // In the order of the first question for each path.
   const std::vector<FileAnswer>& answers() const { return answers_; }
-  // False if the run asked more than answers() can show, or if a file names a directory of the build: the
-  // same content does not mean the same directory in another build.
+  // False if the run asked more than answers() can show, or if a file contains the path of a directory of the
+  // build: the same content does not mean the same directory in another build.
   bool complete() const { return complete_; }
-  // The words of files other than Clang's that may be builtins of x86 or parts of their names
-  // (`__builtin_ia32_pause`).
-  const std::set<std::string>& builtins_of_x86() const { return builtins_; }
 
 private:
   FileAnswer* note(llvm::StringRef path, const llvm::ErrorOr<llvm::vfs::Status>& status);
-  void look_at(llvm::StringRef path, std::string_view content);
 
   std::vector<std::string> places_; // directories of the build
-  std::string clang_headers_;
-  std::set<std::string> builtins_;
   bool recording_ = true, complete_ = true;
   FileNumbers numbers_;
   std::vector<FileAnswer> answers_;

@@ -282,7 +282,7 @@ void TokenRecorder::pragma(clang::SourceLocation location, clang::PragmaIntroduc
     macros_in_pragma_ = false;
     return;
   }
-  const llvm::StringRef text = line_at(location);
+  const llvm::StringRef text = line_of_directive(sources_, location);
   stream_.number(entry_pragma);
   place(location);
   stream_.text(std::string_view(text));
@@ -396,18 +396,6 @@ std::optional<Preprocessed> TokenRecorder::finish(const Digest& messages) {
   result_.reads_instruction_set = reads_.instruction_set;
   result_.needs_features = reads_.features;
   return usable_ ? std::optional(std::move(result_)) : std::nullopt;
-}
-
-// The line and its continuation lines; nothing inside a macro.
-llvm::StringRef TokenRecorder::line_at(clang::SourceLocation location) const {
-  bool invalid = !location.isFileID();
-  const llvm::StringRef rest(invalid ? "" : sources_.getCharacterData(location, &invalid));
-  if (invalid)
-    return {};
-  size_t end = rest.find('\n');
-  while (end != llvm::StringRef::npos && rest.substr(0, end).rtrim(" \t\r").ends_with("\\"))
-    end = rest.find('\n', end + 1);
-  return rest.substr(0, end);
 }
 
 // Looks at the words of a pragma; false if they may differ from those in its text.

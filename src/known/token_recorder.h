@@ -104,7 +104,6 @@ private:
   bool knows_pragma(llvm::StringRef first, llvm::StringRef second);
   void note_content(clang::FileID file);
   WordsRead& reads() { return declaration_ ? declaration_->reads : reads_; }
-  llvm::StringRef line_at(clang::SourceLocation location) const;
   bool look_at_words(llvm::StringRef text);
   void look_at(const clang::IdentifierInfo& identifier);
   void look_at_assembly(const clang::Token& token, llvm::StringRef text);

@@ -39,7 +39,7 @@ measure() { # ROUND
   timed "$here/prepared.$1" ir_build_cold "$here/cache" "oci:$here/image:prepared" --ir prepared
   timed "$here/again.$1" ir_build "$here/cache" "oci:$here/image:again" --ir prepared
 }
-median_of() { cat "$here/$1".[0-9]* | cut -d' ' -f2 | median; }
+median_of() { for ((round = 1; round <= rounds; ++round)); do cpu "$here/$1.$round"; done | median; }
 
 for app in "${applications[@]}"; do
   here=$work/$app/builds-$program

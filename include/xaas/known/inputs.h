@@ -14,6 +14,7 @@ namespace xaas::known {
 struct Dependency {
   std::string path;
   bool of_system = false;
+  bool operator==(const Dependency&) const = default;
 };
 
 struct FoundInputs {
@@ -32,6 +33,13 @@ std::optional<FoundInputs> find_inputs(const session::Session& session,
 // space) only costs time.
 void remember_inputs(const session::Session& session, const clang::CompilerInvocation& invocation,
                      const ir::Unit& unit, const Preprocessed& preprocessed);
+
+// False if a run of the preprocessor for the same compile gives something else than was found.
+bool is_result_of_run(const session::Session& session, const FoundInputs& found, const Preprocessed& run);
+
+// Removes what was found, and all that is filed with it.
+void forget_inputs(const session::Session& session, const clang::CompilerInvocation& invocation,
+                   const ir::Unit& unit, const FoundInputs& found);
 
 // Writes the dependency files that the invocation asks for, as the preprocessor would. False if that fails.
 bool write_dependencies(const clang::CompilerInvocation& invocation,

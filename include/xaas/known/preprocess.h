@@ -47,9 +47,6 @@ struct Preprocessed {
   std::string inputs;
 };
 
-// True if the results differ in nothing but the target.
-bool are_same_tokens(const Preprocessed& one, const Preprocessed& two);
-
 // True for Clang's builtins whose value depends on the width of inline atomics, such as
 // `__atomic_always_lock_free`.
 bool is_lock_free_query(const clang::IdentifierInfo& identifier);

@@ -2,7 +2,6 @@
 
 #include "working_object.h"
 
-#include <xaas/known/inputs.h>
 #include <xaas/known/places.h>
 #include <xaas/known/read_once.h>
 #include <xaas/known/stable_files.h>
@@ -33,24 +32,26 @@ const known::KnownUnit* KnownCompile::find() {
     return nullptr;
   }
   files_ = known::files_read_once();
-  if (const auto found = known::find_inputs(session_, *invocation_, draft_, files_)) {
-    if (!session_.check_sharing) {
-      set_preprocessed(found->preprocessed);
-      std::optional<known::KnownUnit> unit = known::find_known(session_, *keys_);
-      if (unit && known::write_dependencies(*invocation_, found->dependencies))
-        known_ = std::move(unit);
-      return known_ ? &*known_ : nullptr;
-    }
-    claimed_ = found->preprocessed;
-  }
+  found_ = known::find_inputs(session_, *invocation_, draft_, files_);
+  if (found_ && !session_.check_sharing)
+    return find_by_inputs();
   set_preprocessed(known::preprocess(session_, *invocation_, files_));
   if (!keys_)
     return nullptr;
-  known::remember_inputs(session_, *invocation_, draft_, *preprocessed_);
+  if (!found_)
+    known::remember_inputs(session_, *invocation_, draft_, *preprocessed_);
   // The preprocessor has written the dependency files.
   invocation_->getDependencyOutputOpts() = clang::DependencyOutputOptions();
   known_ = known::find_known(session_, *keys_);
   return known_ && !session_.check_sharing ? &*known_ : nullptr;
+}
+
+const known::KnownUnit* KnownCompile::find_by_inputs() {
+  set_preprocessed(found_->preprocessed);
+  std::optional<known::KnownUnit> unit = known::find_known(session_, *keys_);
+  if (unit && known::write_dependencies(*invocation_, found_->dependencies))
+    known_ = std::move(unit);
+  return known_ ? &*known_ : nullptr;
 }
 
 void KnownCompile::set_preprocessed(std::optional<known::Preprocessed> preprocessed) {
@@ -71,13 +72,21 @@ Result<FrontendResult> KnownCompile::compile(const clang::TextDiagnosticBuffer* 
   frontend.plain &= !reads && !preprocessed_->needs_features;
   frontend.reads_wide_atomics |=
       preprocessed_ && preprocessed_->lock_free_queries != frontend.lock_free_queries;
-  if (claimed_ && preprocessed_ && !known::are_same_tokens(*claimed_, *preprocessed_))
-    XAAS_CHECK(log_difference(session_, draft_.source +
-                                            ": the preprocessor gives other tokens than an earlier "
-                                            "run with the same inputs"));
+  if (found_ && session_.check_sharing)
+    XAAS_CHECK(compare_inputs());
   if (known_)
     XAAS_CHECK(compare(frontend));
   return frontend;
+}
+
+// Inputs that the preprocessor contradicts are forgotten.
+Result<void> KnownCompile::compare_inputs() {
+  if (preprocessed_ && known::is_result_of_run(session_, *found_, *preprocessed_))
+    return {};
+  known::forget_inputs(session_, *invocation_, draft_, *found_);
+  return log_difference(session_, draft_.source +
+                                      ": the preprocessor gives something else than an earlier run "
+                                      "that read the same");
 }
 
 // A known outcome that compiling contradicts is forgotten.

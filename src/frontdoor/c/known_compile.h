@@ -3,6 +3,7 @@
 
 #include "c/frontend.h"
 
+#include <xaas/known/inputs.h>
 #include <xaas/known/known.h>
 
 #include <memory>
@@ -34,6 +35,8 @@ public:
 
 private:
   void set_preprocessed(std::optional<known::Preprocessed> preprocessed);
+  const known::KnownUnit* find_by_inputs();
+  Result<void> compare_inputs();
   Result<void> compare(const FrontendResult& frontend);
 
   const session::Session& session_;
@@ -44,8 +47,8 @@ private:
   llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files_;
   known::Marks marks_;
   std::optional<known::TokenListener> listener_; // set if no outcome can be known
+  std::optional<known::FoundInputs> found_;      // by what an earlier run of the preprocessor read
   std::optional<known::Preprocessed> preprocessed_;
-  std::optional<known::Preprocessed> claimed_; // under --check-sharing: what an earlier run's inputs give
   std::optional<known::Keys> keys_;
   std::optional<known::KnownUnit> known_;
   bool differs_ = false; // compiling contradicts the known outcome

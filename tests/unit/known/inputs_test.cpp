@@ -75,7 +75,7 @@ protected:
     auto found = find_inputs(session_, *invocation, unit_, files_read_once());
     const auto truth = preprocess(session_, *invocation, files_read_once());
     if (found && truth) {
-      EXPECT_TRUE(are_same_tokens(found->preprocessed, *truth)) << flags;
+      EXPECT_TRUE(is_result_of_run(session_, *found, *truth)) << flags;
       EXPECT_EQ(found->preprocessed.features, truth->features);
       EXPECT_EQ(found->preprocessed.atomic_width, truth->atomic_width);
     }
@@ -153,6 +153,13 @@ TEST_F(Inputs, DependOnMacrosThatAreRead) {
       "#include __AVX2__\n",
       "#line __AVX2__ \"b.c\"\nint f;\n",
       "int f = __GCC_HAVE_SYNC_COMPARE_AND_SWAP_16;\n",
+      "#pragma clang final(__AVX2__)\nint f;\n",
+      "#pragma clang deprecated(__AVX2__)\nint f;\n",
+      "_Pragma(\"clang final(__AVX2__)\") int f;\n",
+      "#define SAY(x) _Pragma(#x)\nSAY(clang final(__AVX2__)) int f;\n",
+      "#pragma GCC system_header\n#pragma GCC poison __AVX2__\nint f;\n",
+      "#pragma GCC system_header\n#pragma __AVX2__ x\nint f;\n",
+      "#pragma GCC system_header\n#pragma x __AV\\\nX2__\nint f;\n",
   };
   for (const char* source : sources)
     for (const bool up : {true, false}) {
@@ -281,17 +288,69 @@ TEST_F(Inputs, OfFilesThatNameTheBuildAreNotKept) {
   EXPECT_EQ(result->inputs, "");
 }
 
+// A file that is named from above a directory of the build is the same one in every build.
+TEST_F(Inputs, DoNotMixDirectoriesOfBuilds) {
+  const auto build_in = [&](const std::string& build) {
+    session_.prefixes = {{path(build), "build"}, {path("src"), "."}};
+  };
+  const std::string above = "-I" + path("").parent_path().string();
+  for (const char* build : {"build", "build2"})
+    write(std::string(build) + "/config.h", "int one;\n");
+  write("src/a.c", "#include \"build/config.h\"\n");
+  build_in("build");
+  const auto result = run(above);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->inputs, "");
+  write("src/a.c", "#if __has_include(\"build/config.h\")\nint f;\n#endif\n");
+  EXPECT_EQ(run(above)->inputs, "");
+
+  // The name of a file starts like that of a directory of the build.
+  write("src/a.c", "#include \"build_info.h\"\n");
+  write("inc/build_info.h", "int one;\n");
+  const std::string flags = above + " -I" + path("inc").string();
+  ASSERT_TRUE(run(flags));
+  build_in("out");
+  fs::create_directory(path("out"));
+  EXPECT_TRUE(find(flags));
+  write("build_info.h", "int two;\n");
+  EXPECT_FALSE(find(flags));
+
+  // A directory of this build was not one of the other.
+  write("third/h.h", "int three;\n");
+  write("src/a.c", "#include \"h.h\"\n");
+  build_in("build");
+  ASSERT_TRUE(run("-g -I" + path("third").string()));
+  build_in("third");
+  EXPECT_FALSE(find("-g -I" + path("third").string()));
+}
+
+TEST_F(Inputs, OfSourcesThatNameAnotherDirectoryLikeTheBuildsAreKept) {
+  session_.prefixes = {{"/src", "."}};
+  write("src/a.c", "#include \"../src/b.h\"\n");
+  write("src/b.h", "int b;\n");
+  EXPECT_NE(run("")->inputs, "");
+  write("src/b.h", "#define PLACE \"/src/data\"\n");
+  EXPECT_EQ(run("")->inputs, "");
+}
+
 TEST_F(Inputs, ThatCannotBeDescribedAreNotKept) {
   for (const char* source :
        {"const char* f = __TIME__;\n", "const char* f = __DATE__;\n", "const char* f = __TIMESTAMP__;\n",
         "#warning careful\nint f;\n", "#define A 1\n#define A 2\nint f;\n",
         "#if __has_builtin(__builtin_ia32_vpdpbusd512)\nint f;\n#endif\n",
-        "#define ASK(x) __has_builtin(__builtin_##x)\n#if ASK(ia32_vpdpbusd512)\nint f;\n#endif\n"}) {
+        "#define ASK(x) __has_builtin(__builtin_##x)\n#if ASK(ia32_vpdpbusd512)\nint f;\n#endif\n",
+        "#define ASK(x) __has_builtin(__builtin_ia##x)\n#if ASK(32_vpdpbusd512)\nint f;\n#endif\n",
+        "#if __has_builtin(__builtin_ia3\\\n2_vpdpbusd512)\nint f;\n#endif\n",
+        "#pragma GCC dependency \"a.c\"\nint f;\n", "_Pragma(\"GCC dependency \\\"a.c\\\"\") int f;\n"}) {
     write("src/a.c", source);
     const auto result = run("-march=x86-64");
     ASSERT_TRUE(result) << source;
     EXPECT_EQ(result->inputs, "") << source;
   }
+  write("src/a.c", "#if HAS(vpdpbusd512)\nint f;\n#endif\n");
+  const auto by_option = run("-march=x86-64 '-DHAS(x)=__has_builtin(__builtin_ia32_##x)'");
+  ASSERT_TRUE(by_option);
+  EXPECT_EQ(by_option->inputs, "");
   write("src/a.c", "#if __has_builtin(__builtin_memcpy)\nint f;\n#endif\n"
                    "void g(void) { __builtin_ia32_pause(); } // which every x86 has\n");
   const auto result = run("-march=x86-64");
@@ -425,7 +484,7 @@ TEST_F(OfClang, BuiltinsThatNeedFeaturesAreNamedAfterTheirArchitecture) {
 TEST_F(OfClang, HeadersDoNotAskForBuiltinsThatNeedFeatures) {
   const fs::path headers = session_.clang.parent_path().parent_path() / "lib/clang/22/include";
   unsigned count = 0;
-  for (const auto& entry : fs::directory_iterator(headers)) {
+  for (const auto& entry : fs::recursive_directory_iterator(headers)) {
     if (!entry.is_regular_file())
       continue;
     ++count;
@@ -446,11 +505,11 @@ TEST_F(OfClang, FeaturesOfTheLanguageAreThoseOfEveryLevel) {
 #include <clang/Basic/Features.def>
   write("src/a.cpp", source);
   std::optional<Preprocessed> first;
-  for (const char* level : {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
-    const auto result = run("-std=c++23 -march=" + std::string(level), "a.cpp");
+  for (const char* cpu : {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "sapphirerapids", "znver5"}) {
+    const auto result = run("-std=c++23 -march=" + std::string(cpu), "a.cpp");
     ASSERT_TRUE(result);
     first = first.value_or(*result);
-    EXPECT_EQ(result->text, first->text) << level;
+    EXPECT_EQ(result->text, first->text) << cpu;
   }
 }
 
