@@ -337,6 +337,12 @@ void report_lowered(const AssemblyInputs& inputs, const Lowered& lowered, Report
   report.atomic_counts = lowered.profiling.atomic;
   if (inputs.profile)
     report.profile = ProfileUse{inputs.profile->digest, lowered.profilable, lowered.profiled};
+  if (!lowered.without_counts.empty())
+    report.warnings.push_back(
+        {"profile", "", 0,
+         "the project's profile (-fprofile-use) has no counts of functions in " +
+             image::few({lowered.without_counts.begin(), lowered.without_counts.end()}, 5) +
+             ": was it made from other sources or by another compiler?"});
   report.native_objects = inputs.usage.native_objects;
   report.seconds.lower = lowered.lower_seconds;
   if (inputs.forms.lto_level == 0)

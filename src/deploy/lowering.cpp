@@ -185,6 +185,9 @@ private:
       members_.want(object.wanted);
       result_.profilable += object.profilable;
       result_.profiled += object.profiled;
+      if (unit_of(unit).profile && result_.profiling.kind == lower::Profiling::Kind::none &&
+          object.profilable > 0 && object.profiled == 0)
+        result_.without_counts.insert(unit_of(unit).source);
       return result_.objects.keep(unit, object);
     }
     std::optional<ir::Symbols> symbols;

@@ -22,6 +22,8 @@ struct Lowered {
   CriticalPath path = {};
   lower::Profiling profiling = {};
   uint64_t profilable = 0, profiled = 0; // functions (lower::Object)
+  // Sources with a profile of the project that has no counts of their functions.
+  std::set<std::string> without_counts = {};
 };
 
 // Puts contents of the image into AssemblyInputs::contents.

@@ -187,6 +187,27 @@ struct ReadyForCounts : llvm::PassInfoMixin<ReadyForCounts> {
   static bool isRequired() { return true; }
 };
 
+bool may_have_counts(const llvm::Function& function) {
+  return !function.isDeclaration() && !function.hasAvailableExternallyLinkage() &&
+         !function.hasFnAttribute(llvm::Attribute::NoProfile) &&
+         !function.hasFnAttribute(llvm::Attribute::SkipProfile) &&
+         !function.hasFnAttribute(llvm::Attribute::Naked);
+}
+
+// After Clang's own pipeline has read the counts.
+struct CountMatches : llvm::PassInfoMixin<CountMatches> {
+  std::shared_ptr<ProfileMatch> match;
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    for (const llvm::Function& function : module)
+      if (may_have_counts(function)) {
+        ++match->functions;
+        match->matched += function.getEntryCount().has_value();
+      }
+    return llvm::PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }
+};
+
 // A function that never ran in training may be the one that matters in another run: another mode of the
 // program, another library that loads it. LLVM marks it as cold, and would optimize it for size; here it
 // becomes as without a profile.
@@ -195,10 +216,7 @@ struct JudgeProfile : llvm::PassInfoMixin<JudgeProfile> {
   bool cold_for_size = false; // leave it to LLVM
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
     for (llvm::Function& function : module) {
-      if (function.isDeclaration() || function.hasAvailableExternallyLinkage() ||
-          function.hasFnAttribute(llvm::Attribute::NoProfile) ||
-          function.hasFnAttribute(llvm::Attribute::SkipProfile) ||
-          function.hasFnAttribute(llvm::Attribute::Naked))
+      if (!may_have_counts(function))
         continue;
       ++match->functions;
       const std::optional<llvm::Function::ProfileCount> calls = function.getEntryCount();
@@ -218,6 +236,13 @@ struct JudgeProfile : llvm::PassInfoMixin<JudgeProfile> {
 // round of inlining, which depends on the target, so that counts of one target would not fit another one.
 void add_profiling(llvm::PassBuilder& builder, const Profiling& profiling,
                    const std::shared_ptr<ProfileMatch>& match) {
+  if (profiling.kind == Profiling::Kind::own) { // which Clang's own pipeline reads
+    builder.registerOptimizerEarlyEPCallback(
+        [match](llvm::ModulePassManager& passes, llvm::OptimizationLevel, llvm::ThinOrFullLTOPhase) {
+          passes.addPass(CountMatches{{}, match});
+        });
+    return;
+  }
   builder.registerPipelineStartEPCallback(
       [&profiling, match](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
         if (profiling.kind == Profiling::Kind::count) {
@@ -453,9 +478,7 @@ static Result<Setup> set_up(const Job& job, llvm::Module& module) {
 static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, std::string& errors,
                            const OutputLimit& limit) {
   const auto match = std::make_shared<ProfileMatch>();
-  const bool profiles =
-      job.profiling.kind == Profiling::Kind::count || job.profiling.kind == Profiling::Kind::use;
-  if (profiles)
+  if (job.profiling.kind != Profiling::Kind::none)
     setup.invocation->getCodeGenOpts().PassBuilderCallbacks.emplace_back(
         [&job, match](llvm::PassBuilder& builder) { add_profiling(builder, job.profiling, match); });
   llvm::raw_string_ostream error_stream(errors);

@@ -99,8 +99,8 @@ struct Object {
   std::set<std::string> wanted;
   std::vector<cpukernel::Kernel> kernels = {}; // if the form is kernels, checked_kernels or kernel_forms
   double cpu_seconds = 0;                      // that lowering took, if a worker did it now
-  // With Profiling::Kind::use: functions of the module that a profile can have counts of, and those of which
-  // it has some.
+  // With Profiling::Kind::use and own: functions of the module that a profile can have counts of, and those
+  // of which it has some. `own` sees only those that a first round of inlining leaves.
   uint64_t profilable = 0, profiled = 0;
 };
 // The form in which a worker answers and a cache stores it. Parsing anything else is an integrity error.

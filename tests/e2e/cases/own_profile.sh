@@ -70,7 +70,7 @@ for kind in back front; do
   "$XAAS" build src -o "oci:app-$kind:ir" --format json -q >build.json
   assert_json build.json '.native_objects == []'
   "$XAAS" deploy "oci:app-$kind:ir" -o "rootfs:tree-$kind" --cpu haswell -q --format json >deploy.json
-  assert_json deploy.json '.native_objects == 0'
+  assert_json deploy.json '.native_objects == 0 and (.warnings | map(select(.kind == "profile")) | length == 0)'
   clang-22 -O2 -march=haswell "$use=src/$kind.profdata" -c src/work.c -o "$kind-native.o"
   [ "$(code $kind-native.o)" != "$(code none.o)" ] || fail "the profile of $kind changes nothing, so this shows nothing"
   expect_equal "code by the profile of $kind" "$(code "tree-$kind/usr/local/bin/program")" "$(code $kind-native.o)"
@@ -97,6 +97,15 @@ for kind in back front; do
   "$XAAS" deploy "oci:app-$kind:ir" -o oci:strange:x --profile strange.profdata -q >/dev/null 2>err || code=$?
   [ $code -eq 3 ] || fail "$kind: exit $code: $(cat err)"
 done
+# A profile of something else that the project brings: a warning, as in the project's own build.
+jq --arg profile "-fprofile-use=$PWD/strange.profdata" '.build.arguments = ["PROFILE=" + $profile]' src/xaas.json >spec.json
+"$XAAS" build spec.json --source src -o oci:unfit:ir -q >/dev/null
+for _ in lowered cached; do
+  "$XAAS" deploy oci:unfit:ir -o oci:unfit:x --format json >unfit.json 2>err
+  assert_json unfit.json '[.warnings[] | select(.kind == "profile").message | contains("work.c")] == [true]'
+done
+grep -q "the project's profile (-fprofile-use) has no counts of functions in work.c" err || fail "$(cat err)"
+
 # The same source with another profile is another unit: nothing is taken from the first build.
 LLVM_PROFILE_FILE=other.profraw ./back 3 >/dev/null
 llvm-profdata-22 merge other.profraw -o src/back.profdata
