@@ -13,6 +13,9 @@
 
 namespace xaas::known {
 
+// False if a run of this compile must not be recorded, or found.
+bool may_record_inputs(const clang::CompilerInvocation& invocation);
+
 class InputsRecorder {
 public:
   // `files` as for preprocess().
@@ -36,7 +39,7 @@ private:
   llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files_;
   llvm::IntrusiveRefCntPtr<RecordedFiles> recorded_; // null if the inputs cannot be described
   MacroWatch macros_;
-  std::shared_ptr<Names> names_;
+  std::unique_ptr<Names> names_;
 };
 
 } // namespace xaas::known

@@ -115,8 +115,7 @@ bool splits_words(llvm::StringRef text) {
   for (size_t at = text.find("\\\n"); at != llvm::StringRef::npos; at = text.find("\\\n", at + 1))
     if (at > 0 && at + 2 < text.size() && is_word_character(text[at - 1]) && is_word_character(text[at + 2]))
       return true;
-  return text.contains("\\\r") || text.contains("?"
-                                                "?/");
+  return text.contains("\\\r") || text.contains("?\?/");
 }
 
 // True if a text may name a builtin of x86 that needs features. Their names contain "ia32".

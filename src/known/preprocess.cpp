@@ -243,14 +243,10 @@ bool is_lock_free_query(const clang::IdentifierInfo& identifier) {
          identifier.getName().contains("lock_free");
 }
 
-std::string headers_of_clang(const clang::HeaderSearchOptions& options) {
-  return options.ResourceDir + "/include/";
-}
-
 bool is_header_of_clang(const clang::SourceManager& sources, clang::FileID file,
                         const clang::HeaderSearchOptions& options) {
   const clang::OptionalFileEntryRef entry = sources.getFileEntryRefForID(file);
-  return entry && entry->getName().starts_with(headers_of_clang(options));
+  return entry && entry->getName().starts_with(options.ResourceDir + "/include/");
 }
 
 std::optional<Preprocessed> preprocess(const session::Session& session,

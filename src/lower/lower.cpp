@@ -5,6 +5,7 @@
 #include "for_ptxas.h"
 #include "gpu_libraries.h"
 #include "load_plugins.h"
+#include "profiling.h"
 
 #include <xaas/base/text.h>
 #include <xaas/cpukernel/link.h>
@@ -38,8 +39,6 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/IPO/Annotation2Metadata.h>
 #include <llvm/Transforms/IPO/ForceFunctionAttrs.h>
-#include <llvm/Transforms/Instrumentation/InstrProfiling.h>
-#include <llvm/Transforms/Instrumentation/PGOInstrumentation.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 
 #include <algorithm>
@@ -144,124 +143,6 @@ clang::CodeGenOptions half_of_pipeline(const clang::CodeGenOptions& codegen, Add
             });
       });
   return options;
-}
-
-constexpr const char* counts_file = "counts"; // in a file system in memory
-
-llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> file_system_with(const Profiling& profiling) {
-  auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
-  if (profiling.counts)
-    files->addFile(counts_file, 0, llvm::MemoryBuffer::getMemBuffer(*profiling.counts, "", false));
-  return files;
-}
-
-// What the profile has for the functions of a module.
-struct ProfileMatch {
-  uint64_t functions = 0, matched = 0;
-  std::set<const llvm::Function*> cold = {}; // by the source's own attribute
-};
-
-// Before the counts come: notes which functions are cold by the source, and removes the counts that the front
-// end took from a profile of the project.
-struct ReadyForCounts : llvm::PassInfoMixin<ReadyForCounts> {
-  std::shared_ptr<ProfileMatch> match;
-  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    for (llvm::Function& function : module) {
-      if (function.hasFnAttribute(llvm::Attribute::Cold))
-        match->cold.insert(&function);
-      if (function.getEntryCount())
-        function.setMetadata(llvm::LLVMContext::MD_prof, nullptr);
-    }
-    if (llvm::NamedMDNode* const flags = module.getModuleFlagsMetadata()) {
-      std::vector<llvm::MDNode*> kept;
-      for (llvm::MDNode* const flag : flags->operands())
-        if (const auto* name = llvm::dyn_cast<llvm::MDString>(flag->getOperand(1));
-            !name || name->getString() != "ProfileSummary")
-          kept.push_back(flag);
-      flags->clearOperands();
-      for (llvm::MDNode* const flag : kept)
-        flags->addOperand(flag);
-    }
-    return llvm::PreservedAnalyses::none();
-  }
-  static bool isRequired() { return true; }
-};
-
-bool may_have_counts(const llvm::Function& function) {
-  return !function.isDeclaration() && !function.hasAvailableExternallyLinkage() &&
-         !function.hasFnAttribute(llvm::Attribute::NoProfile) &&
-         !function.hasFnAttribute(llvm::Attribute::SkipProfile) &&
-         !function.hasFnAttribute(llvm::Attribute::Naked);
-}
-
-// After Clang's own pipeline has read the counts.
-struct CountMatches : llvm::PassInfoMixin<CountMatches> {
-  std::shared_ptr<ProfileMatch> match;
-  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    for (const llvm::Function& function : module)
-      if (may_have_counts(function)) {
-        ++match->functions;
-        match->matched += function.getEntryCount().has_value();
-      }
-    return llvm::PreservedAnalyses::all();
-  }
-  static bool isRequired() { return true; }
-};
-
-// A function that never ran in training may be the one that matters in another run: another mode of the
-// program, another library that loads it. LLVM marks it as cold, and would optimize it for size; here it
-// becomes as without a profile.
-struct JudgeProfile : llvm::PassInfoMixin<JudgeProfile> {
-  std::shared_ptr<ProfileMatch> match;
-  bool cold_for_size = false; // leave it to LLVM
-  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    for (llvm::Function& function : module) {
-      if (!may_have_counts(function))
-        continue;
-      ++match->functions;
-      const std::optional<llvm::Function::ProfileCount> calls = function.getEntryCount();
-      match->matched += calls.has_value();
-      if (!calls || calls->getCount() != 0 || cold_for_size)
-        continue;
-      function.setMetadata(llvm::LLVMContext::MD_prof, nullptr);
-      if (!match->cold.contains(&function))
-        function.removeFnAttr(llvm::Attribute::Cold);
-    }
-    return llvm::PreservedAnalyses::none();
-  }
-  static bool isRequired() { return true; }
-};
-
-// Adds counters, or the counts of a profile, in front of every other pass. Clang would do so after a first
-// round of inlining, which depends on the target, so that counts of one target would not fit another one.
-void add_profiling(llvm::PassBuilder& builder, const Profiling& profiling,
-                   const std::shared_ptr<ProfileMatch>& match) {
-  if (profiling.kind == Profiling::Kind::own) { // which Clang's own pipeline reads
-    builder.registerOptimizerEarlyEPCallback(
-        [match](llvm::ModulePassManager& passes, llvm::OptimizationLevel, llvm::ThinOrFullLTOPhase) {
-          passes.addPass(CountMatches{{}, match});
-        });
-    return;
-  }
-  builder.registerPipelineStartEPCallback(
-      [&profiling, match](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
-        if (profiling.kind == Profiling::Kind::count) {
-          passes.addPass(llvm::PGOInstrumentationGen());
-          llvm::InstrProfOptions options;
-          options.DoCounterPromotion = level != llvm::OptimizationLevel::O0;
-          options.Atomic = profiling.atomic;
-          passes.addPass(llvm::InstrProfilingLoweringPass(options, false));
-          return;
-        }
-        passes.addPass(ReadyForCounts{{}, match});
-        passes.addPass(llvm::PGOInstrumentationUse(counts_file, "", false, file_system_with(profiling)));
-        passes.addPass(JudgeProfile{{}, match, profiling.cold_for_size});
-        if (level == llvm::OptimizationLevel::O0)
-          return;
-        // Calls through pointers and copies whose values are known, where Clang has them, too.
-        passes.addPass(llvm::PGOIndirectCallPromotion(false, false));
-        passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::PGOMemOPSizeOpt()));
-      });
 }
 
 // Code that is linked gets the pass after the link (device_link.cpp).
@@ -441,10 +322,7 @@ static Result<Setup> set_up(const Job& job, llvm::Module& module) {
   target.FeaturesAsWritten.insert(target.FeaturesAsWritten.end(), set.features.begin(), set.features.end());
   codegen.VerifyModule = 0;
   codegen.VerifyEach = 0;
-  if (job.profiling.kind == Profiling::Kind::own)
-    codegen.ProfileInstrumentUsePath = counts_file;
-  else
-    codegen.setProfileUse(llvm::driver::ProfileInstrKind::ProfileNone);
+  set_own_profile(job.profiling, codegen);
   if (job.form == Form::working)
     make_working(codegen);
   if (setup.action == clang::Backend_EmitAssembly)
@@ -478,9 +356,7 @@ static Result<Setup> set_up(const Job& job, llvm::Module& module) {
 static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, std::string& errors,
                            const OutputLimit& limit) {
   const auto match = std::make_shared<ProfileMatch>();
-  if (job.profiling.kind != Profiling::Kind::none)
-    setup.invocation->getCodeGenOpts().PassBuilderCallbacks.emplace_back(
-        [&job, match](llvm::PassBuilder& builder) { add_profiling(builder, job.profiling, match); });
+  add_profiling(job.profiling, match, setup.invocation->getCodeGenOpts());
   llvm::raw_string_ostream error_stream(errors);
   clang::CompilerInstance compiler(setup.invocation);
   compiler.createVirtualFileSystem(file_system_with(job.profiling));

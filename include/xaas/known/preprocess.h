@@ -51,8 +51,7 @@ struct Preprocessed {
 // `__atomic_always_lock_free`.
 bool is_lock_free_query(const clang::IdentifierInfo& identifier);
 
-// The directory of the headers that come with Clang, such as those of intrinsics, with a slash at its end.
-std::string headers_of_clang(const clang::HeaderSearchOptions& options);
+// True for a header that comes with Clang, such as those of intrinsics.
 bool is_header_of_clang(const clang::SourceManager& sources, clang::FileID file,
                         const clang::HeaderSearchOptions& options);
 

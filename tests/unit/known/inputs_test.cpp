@@ -108,13 +108,6 @@ TEST_P(InputsOf, AreNeverFoundForOtherTokens) {
   }
 }
 
-std::string name_of_pair(const ::testing::TestParamInfo<Pair>& info) {
-  std::string name;
-  for (const char* c = info.param.name; *c; ++c)
-    name += isalnum(static_cast<unsigned char>(*c)) ? *c : '_';
-  return name;
-}
-
 INSTANTIATE_TEST_SUITE_P(All, InputsOf, ::testing::ValuesIn(pairs), name_of_pair);
 
 TEST_F(Inputs, ServeLevelsWhoseMacrosNothingReads) {

@@ -1,6 +1,9 @@
 // Pairs of compiles: those that share an IR module, and those that must not.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <cctype>
 #include <ostream>
 #include <string>
 
@@ -384,5 +387,12 @@ inline const Pair pairs[] = {
      "cpp"},
     {"optimization of one function's size", "int f(int a) { return a * 5; }\n", {"-O2"}, {"-Os"}, false},
 };
+
+inline std::string name_of_pair(const ::testing::TestParamInfo<Pair>& info) {
+  std::string name;
+  for (const char* c = info.param.name; *c; ++c)
+    name += std::isalnum(static_cast<unsigned char>(*c)) ? *c : '_';
+  return name;
+}
 
 } // namespace xaas::known

@@ -74,14 +74,7 @@ TEST_P(SharingOf, KnownOutcomesAreThoseOfCompiling) {
   }
 }
 
-std::string test_name(const ::testing::TestParamInfo<Pair>& info) {
-  std::string name;
-  for (const char* c = info.param.name; *c; ++c)
-    name += isalnum(static_cast<unsigned char>(*c)) ? *c : '_';
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, SharingOf, ::testing::ValuesIn(pairs), test_name);
+INSTANTIATE_TEST_SUITE_P(All, SharingOf, ::testing::ValuesIn(pairs), name_of_pair);
 
 TEST_F(Sharing, GeneratedSourceWithOtherContent) {
   for (const char* build : {"one", "two"}) {

@@ -1,0 +1,119 @@
+#include "inputs_recorder.h"
+
+#include "inputs_record.h"
+
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/Utils.h>
+#include <clang/Lex/PPCallbacks.h>
+#include <clang/Lex/Preprocessor.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringSet.h>
+
+namespace xaas::known {
+
+bool may_record_inputs(const clang::CompilerInvocation& invocation) {
+  return invocation.getHeaderSearchOpts().VFSOverlayFiles.empty() && !invocation.getLangOpts().MicrosoftExt &&
+         !invocation.getDependencyOutputOpts().AddMissingHeaderDeps;
+}
+
+// Files of a run as the source names them, and as dependency files do.
+class InputsRecorder::Names : public clang::DependencyCollector {
+public:
+  bool sawDependency(llvm::StringRef path, bool from_module, bool of_system, bool is_module,
+                     bool is_missing) override {
+    complete &=
+        !from_module && !is_module && !is_missing && path.find_first_of("\n\x01") == llvm::StringRef::npos;
+    dependencies.push_back({path.str(), of_system});
+    return false;
+  }
+  bool needSystemDependencies() override { return true; }
+
+  // True if a path enters a directory of the build within the part that the source names. It would be outside
+  // of the directories of another build.
+  bool enters_place(const session::Session& session, llvm::StringRef path) const {
+    for (const auto& [place, name] : session.prefixes) {
+      const std::string directory = place.string() + "/";
+      if (!path.starts_with(directory))
+        continue;
+      for (size_t slash = path.find('/'); slash + 1 < directory.size(); slash = path.find('/', slash + 1))
+        if (written.contains(path.drop_front(slash + 1)))
+          return true;
+    }
+    return false;
+  }
+
+  llvm::StringSet<> written; // with their directories
+  std::vector<Dependency> dependencies;
+  bool complete = true;
+};
+
+namespace {
+
+class NameCallbacks : public clang::PPCallbacks {
+public:
+  explicit NameCallbacks(llvm::StringSet<>& names) : names_(names) {}
+  void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool,
+                          clang::CharSourceRange, clang::OptionalFileEntryRef, llvm::StringRef,
+                          llvm::StringRef, const clang::Module*, bool,
+                          clang::SrcMgr::CharacteristicKind) override {
+    add(name);
+  }
+  void HasInclude(clang::SourceLocation, llvm::StringRef name, bool, clang::OptionalFileEntryRef,
+                  clang::SrcMgr::CharacteristicKind) override {
+    add(name);
+  }
+  void EmbedDirective(clang::SourceLocation, llvm::StringRef name, bool, clang::OptionalFileEntryRef,
+                      const clang::LexEmbedParametersResult&) override {
+    add(name);
+  }
+  void HasEmbed(clang::SourceLocation, llvm::StringRef name, bool, clang::OptionalFileEntryRef) override {
+    add(name);
+  }
+
+private:
+  void add(llvm::StringRef name) {
+    for (; !name.empty(); name = name.rsplit('/').first) {
+      names_.insert(name);
+      if (!name.contains('/'))
+        return;
+    }
+  }
+  llvm::StringSet<>& names_;
+};
+
+} // namespace
+
+InputsRecorder::InputsRecorder(const session::Session& session, const clang::CompilerInvocation& invocation,
+                               llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files)
+    : session_(session), files_(std::move(files)), names_(std::make_unique<Names>()) {
+  if (may_record_inputs(invocation))
+    files_ = recorded_ = llvm::makeIntrusiveRefCnt<RecordedFiles>(session, files_);
+}
+
+InputsRecorder::~InputsRecorder() = default;
+
+void InputsRecorder::attach(clang::CompilerInstance& compiler) {
+  if (!recorded_)
+    return;
+  clang::Preprocessor& preprocessor = compiler.getPreprocessor();
+  macros_.attach(preprocessor);
+  names_->attachToPreprocessor(preprocessor);
+  preprocessor.addPPCallbacks(std::make_unique<NameCallbacks>(names_->written));
+}
+
+std::string InputsRecorder::finish(clang::CompilerInstance& compiler, const Preprocessed& result) {
+  if (!recorded_)
+    return {};
+  recorded_->stop();
+  const auto enters_place = [&](const FileAnswer& file) { return names_->enters_place(session_, file.path); };
+  if (!recorded_->complete() || !names_->complete || llvm::any_of(recorded_->answers(), enters_place))
+    return {};
+  const PredefinedMacros macros = PredefinedMacros::of(compiler);
+  const std::optional<MacrosRead> read = macros_.finish(compiler, macros);
+  if (!read)
+    return {};
+  return write_record(session_, result, macros.others, *read, recorded_->answers(), names_->dependencies);
+}
+
+} // namespace xaas::known
