@@ -2,11 +2,14 @@
 #include "plugins.h"
 
 #include <xaas/base/json.h>
+#include <xaas/base/text.h>
 #include <xaas/harvest/identify.h>
 #include <xaas/ir/device_image.h>
 #include <xaas/link/note.h>
 #include <xaas/lower/lower.h>
 #include <xaas/session/log.h>
+
+#include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
 
@@ -30,14 +33,16 @@ Result<std::string> lower_working(lower::Job& job) {
   return object ? Result<std::string>(std::move(object->bytes)) : object.error();
 }
 
-// Marks a unit that does not read the instruction set. Its working object is made for the architecture's
-// first level, so it is the same for every configuration, and runs everywhere.
-fs::path plain_mark(const session::Session& session, const Digest& unit) {
-  return session.directory / "plain" / unit.hex();
+// The features, a line for each, of a unit whose working object is the same for every configuration.
+fs::path features_path(const session::Session& session, const Digest& unit) {
+  return session.directory / "working-features" / unit.hex();
 }
 
-Result<void> make_plain(lower::Job& job, const std::string& arch) {
+// The object is for the architecture's lowest level and these features.
+Result<void> make_common(lower::Job& job, const std::string& arch, const std::vector<std::string>& features) {
   job.unit.machine = {{}, {}, known::features_of_meaning(job.unit.machine.features)};
+  for (const std::string& feature : features)
+    job.unit.machine.features.push_back("+" + feature);
   XAAS_TRY(job.target, target::cpu_by_name(arch, target::isa_levels(arch).front()));
   return {};
 }
@@ -82,8 +87,8 @@ Result<std::optional<std::string>> UnitWriter::make_object(known::KnownUnit& uni
   // Plugins add passes to the optimizer, and without them a link may lack what they make.
   job.form = unit.needs_optimization || !plugins_.empty() ? lower::Form::object : lower::Form::working;
   std::string level = working_level(session_);
-  if (unit.plain) {
-    XAAS_CHECK(make_plain(job, session_.arch));
+  if (unit.working_features) {
+    XAAS_CHECK(make_common(job, session_.arch, *unit.working_features));
   } else {
     if (!session_.level.empty() && level != session_.level)
       unit.lesser = lesser(level);
@@ -111,8 +116,9 @@ Result<CompileResult> UnitWriter::write(const known::KnownUnit& unit, bool reuse
   XAAS_TRY(const Digest id, content.put(ir::to_json(unit_).dump()));
   if (!unit.lesser.empty())
     XAAS_CHECK(write_file(lesser_path(session_, id), unit.lesser, 0644, false));
-  if (unit.plain)
-    XAAS_CHECK(write_file(plain_mark(session_, id), "", 0644, false));
+  if (unit.working_features)
+    XAAS_CHECK(
+        write_file(features_path(session_, id), llvm::join(*unit.working_features, "\n"), 0644, false));
   std::string object = unit.object;
   XAAS_CHECK(link::add_note(object, link::Note::Kind::unit, id));
   XAAS_TRY(const Digest contents, link::content_digest(object));
@@ -133,8 +139,9 @@ Result<std::string> working_object(const session::Session& session, const Digest
   XAAS_TRY(const Json options_json, parse_json(options_text, "options"));
   XAAS_TRY(job.options, ir::parse_unit_options(JsonReader(options_json, "options")));
   const bool lesser = fs::exists(lesser_path(session, unit_id));
-  if (fs::exists(plain_mark(session, unit_id))) {
-    XAAS_CHECK(make_plain(job, session.arch));
+  if (const fs::path features = features_path(session, unit_id); fs::exists(features)) {
+    XAAS_TRY(const std::string text, read_file(features));
+    XAAS_CHECK(make_common(job, session.arch, split(text, '\n')));
   } else {
     const std::string level = lesser || session.level.empty() ? working_level(session) : session.level;
     XAAS_TRY(job.target, target::cpu_by_name(session.arch, level));

@@ -38,9 +38,12 @@
 // Intrinsics, and functions with a target attribute that adds features, look at features in one way only: it
 // is an error if some are missing. What compiled with some features compiles with more of them, to the same
 // canonical module. So an outcome with these, and with no vector over 128 bits in the module either (whose
-// convention AVX changes), is filed upward, too: with its features, for all targets that have these. The
-// working object is not shared, because the level decides, for instance, whether it has fused
-// multiplications.
+// convention AVX changes), is filed upward, too: with its features, for all targets that have these.
+//
+// The working object of a plain outcome is made for the lowest level. That of an upward one is made for this
+// level and the features that its module needs there (ir/needed_features.cpp). If these are not known, it is
+// made for the level of the configuration, which decides, for instance, whether it has fused multiplications;
+// it is then not filed upward.
 //
 // Clang's own headers of intrinsics may have these words: every function there has a target attribute, so one
 // that is used shows in the module, and macros stand where they are used. <random> includes such headers.
@@ -90,6 +93,7 @@ std::string packed(const KnownUnit& unit) {
                     {"reads_atomic_width", unit.reads_atomic_width},
                     {"upward", unit.upward},
                     {"features", unit.features},
+                    {"working_features", unit.working_features ? Json(*unit.working_features) : Json()},
                     {"needs_optimization", unit.needs_optimization},
                     {"names_places", unit.names_places},
                     {"wants_device_image", unit.wants_device_image},
@@ -127,6 +131,12 @@ std::optional<KnownUnit> unpacked(std::string_view value) {
   if (!features)
     return std::nullopt;
   unit.features = *std::move(features);
+  if (!(*header)["working_features"].is_null()) {
+    Result<std::vector<std::string>> working = reader.strings_at("working_features");
+    if (!working)
+      return std::nullopt;
+    unit.working_features = *std::move(working);
+  }
   const auto returns = header->find("vector_returns");
   if (returns == header->end() || !returns->is_number_unsigned())
     return std::nullopt;
@@ -228,7 +238,7 @@ bool may_be_found(const session::Session& session, const Marks& marks) {
 Keys keys_of(const session::Session& session, const clang::CompilerInvocation& invocation,
              const ir::Unit& unit, const Preprocessed& preprocessed, const std::string& working_level) {
   Hasher common;
-  common.update_part("capture 1");
+  common.update_part("capture 2");
   common.update_part(build_id()); // another build of this program may have another canonical form
   common.update_part(preprocessed.text.to_string());
   common.update_part(unit.source);
@@ -322,7 +332,8 @@ void remember(const session::Session& session, const Marks& marks, const Keys& k
   if (!unit.upward || !keys.upward)
     return;
   KnownUnit shared = unit;
-  shared.object.clear();
+  if (!shared.working_features)
+    shared.object.clear();
   static_cast<void>(cache.put(marks.plain, {}));
   static_cast<void>(cache.put(*keys.upward, packed(shared)));
 }

@@ -18,6 +18,9 @@ struct KnownUnit {
   bool reads_atomic_width = false;   // and if it is plain, the same only for one width of inline atomics
   bool upward = false;               // the same for every instruction set with at least these features
   std::vector<std::string> features; // sorted; if `upward`
+  // Set if the working object is the same for every instruction set for which the outcome is: made for the
+  // lowest level and these features, sorted.
+  std::optional<std::vector<std::string>> working_features;
   bool needs_optimization = false;
   bool names_places = false;       // its data contains a directory of the build
   bool wants_device_image = false; // the module has a place for device code
@@ -27,7 +30,7 @@ struct KnownUnit {
   std::string bitcode;             // the canonical module
   std::string lesser; // its IR for the build machine's own level, if that is below the configuration's
   // The working object, without a note; empty for device code, and for an outcome that was compiled for fewer
-  // features, because it is made for the level of the configuration.
+  // features if the object is made for the level of the configuration.
   std::string object;
 };
 
@@ -46,8 +49,8 @@ struct Keys {
 Keys keys_of(const session::Session& session, const clang::CompilerInvocation& invocation,
              const ir::Unit& unit, const Preprocessed& preprocessed, const std::string& working_level);
 
-// The features of `flags` that do more than add instructions (`-sse2`, `+soft-float`, `+retpoline`). The
-// working object of a plain unit gets only these.
+// The features of `flags` that do more than add instructions (`-sse2`, `+soft-float`, `+retpoline`). Of the
+// flags, a working object for every instruction set gets only these.
 std::vector<std::string> features_of_meaning(const std::vector<std::string>& flags);
 
 // Marks of a source and its options, whatever its contents: an outcome was filed for every instruction set

@@ -5,8 +5,10 @@
 #include "standard_input.h"
 
 #include <xaas/ir/device_image.h>
+#include <xaas/ir/needed_features.h>
 #include <xaas/ir/vector_returns.h>
 #include <xaas/known/include_names.h>
+#include <xaas/known/known.h>
 #include <xaas/link/note.h>
 
 #include <clang/AST/ASTContext.h>
@@ -313,6 +315,8 @@ protected:
     const bool plain = result_.refusal.empty() && !is_for_gpu() && is_plain(*module);
     result_.plain = result_.refusal.empty() && (is_for_gpu() || (plain && !needs_features(*module)));
     result_.upward = plain && !result_.plain && !takes_features_away(*module);
+    if (result_.upward)
+      result_.needed_features = features_above_lowest_level(*module);
     const LockFreeQueries queries = lock_free_queries(getCompilerInstance().getASTContext());
     result_.lock_free_queries = queries.written;
     result_.reads_wide_atomics = queries.wide || calls_atomic_library(*module);
@@ -332,6 +336,26 @@ private:
     const clang::Decl* declaration = generator_->GetDeclForMangledName(function.getName());
     return declaration &&
            getCompilerInstance().getSourceManager().isInSystemHeader(declaration->getLocation());
+  }
+
+  bool is_of_clang(const llvm::Function& function) const {
+    const clang::Decl* const declaration = generator_->GetDeclForMangledName(function.getName());
+    const clang::SourceManager& sources = getCompilerInstance().getSourceManager();
+    return declaration && known::is_header_of_clang(
+                              sources, sources.getFileID(sources.getExpansionLoc(declaration->getLocation())),
+                              getCompilerInstance().getHeaderSearchOpts());
+  }
+
+  std::optional<std::vector<std::string>> features_above_lowest_level(const llvm::Module& module) const {
+    if (!getCompilerInstance().getTarget().getTriple().isX86_64())
+      return std::nullopt;
+    ir::InstructionSet lowest = emitted_;
+    lowest.cpu = target::isa_levels(session_.arch).front();
+    lowest.tune.clear();
+    lowest.features = known::features_of_meaning(emitted_.features);
+    auto needed = ir::needed_features(
+        module, lowest, [this](const llvm::Function& function) { return is_of_clang(function); });
+    return needed ? *std::move(needed) : std::nullopt;
   }
 
   Result<ir::CanonicalModule> canonicalize(llvm::Module& module) {

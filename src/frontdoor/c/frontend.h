@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ struct FrontendResult {
   bool names_places = false;       // its data contains a directory of the build
   bool plain = false;  // nothing in syntax tree or module made Clang look at the instruction set (known.cpp)
   bool upward = false; // nothing else than needing features did so
+  // Those that it needs outside of functions with a target attribute, if they are known and it is `upward`.
+  std::optional<std::vector<std::string>> needed_features;
   bool reads_wide_atomics = false; // something in them depends on the width of inline atomics
   unsigned lock_free_queries = 0;  // calls in the syntax tree as written
   std::string messages;            // Clang's

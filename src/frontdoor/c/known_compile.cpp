@@ -9,6 +9,7 @@
 
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticBuffer.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/VirtualFileSystem.h>
 
 namespace xaas::frontdoor {
@@ -68,8 +69,16 @@ Result<FrontendResult> KnownCompile::compile(const clang::TextDiagnosticBuffer* 
   if (listener_ && keys_)
     known::remember_inputs(session_, *invocation_, draft_, *preprocessed_);
   const bool reads = !preprocessed_ || preprocessed_->reads_instruction_set;
-  frontend.upward = !reads && (frontend.upward || (frontend.plain && preprocessed_->needs_features));
+  if (!reads && frontend.plain && preprocessed_->needs_features) {
+    frontend.upward = true;
+    frontend.needed_features.emplace(); // builtins that became instructions of every CPU
+  }
+  frontend.upward &= !reads;
   frontend.plain &= !reads && !preprocessed_->needs_features;
+  // It may need one of several sets of features, of which the compile had another one.
+  if (frontend.needed_features &&
+      (!preprocessed_ || !llvm::includes(preprocessed_->features, *frontend.needed_features)))
+    frontend.needed_features.reset();
   frontend.reads_wide_atomics |=
       preprocessed_ && preprocessed_->lock_free_queries != frontend.lock_free_queries;
   if (found_ && session_.check_sharing)
@@ -98,6 +107,7 @@ Result<void> KnownCompile::compare(const FrontendResult& frontend) {
              frontend.wants_device_image != known_->wants_device_image ||
              frontend.has_definitions != known_->has_definitions || (known_->plain && !frontend.plain) ||
              (known_->upward && !frontend.plain && !frontend.upward) ||
+             known_->working_features != working_features(frontend) ||
              (!known_->reads_atomic_width && frontend.reads_wide_atomics);
   if (!differs_)
     return {};
@@ -110,11 +120,21 @@ Result<void> KnownCompile::compare(const FrontendResult& frontend) {
                                       ", but compiling it gives " + compiled);
 }
 
+// This machine may lack features of a level above its own, also those that the source needs.
+std::optional<std::vector<std::string>> KnownCompile::working_features(const FrontendResult& frontend) const {
+  if (frontend.plain)
+    return std::vector<std::string>();
+  const bool runs_here = session_.level.empty() || session_.level == working_level(session_);
+  return runs_here && frontend.upward && !frontend.reads_wide_atomics ? frontend.needed_features
+                                                                      : std::nullopt;
+}
+
 known::KnownUnit KnownCompile::outcome_of(FrontendResult& frontend) const {
   known::KnownUnit unit;
   unit.plain = frontend.plain;
   unit.reads_atomic_width = frontend.reads_wide_atomics;
   unit.upward = frontend.upward && !frontend.reads_wide_atomics;
+  unit.working_features = working_features(frontend);
   if (unit.upward && keys_)
     unit.features = keys_->features;
   unit.needs_optimization = frontend.needs_optimization;

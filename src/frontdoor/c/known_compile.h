@@ -36,6 +36,7 @@ public:
 private:
   void set_preprocessed(std::optional<known::Preprocessed> preprocessed);
   const known::KnownUnit* find_by_inputs();
+  std::optional<std::vector<std::string>> working_features(const FrontendResult& frontend) const;
   Result<void> compare_inputs();
   Result<void> compare(const FrontendResult& frontend);
 

@@ -225,6 +225,8 @@ Result<CompileResult> capture_ir(const session::Session& session, const clang::C
     return CompileResult{CompileOutcome::carried, writer.output(), made.refusal};
   known::KnownUnit unit;
   unit.plain = made.plain;
+  if (unit.plain)
+    unit.working_features.emplace();
   unit.needs_optimization = made.needs_optimization;
   unit.names_places = made.names_places;
   unit.bitcode = std::move(made.module.bitcode);

@@ -95,12 +95,38 @@ TEST_F(Known, IntrinsicsServeUpward) {
     };
     EXPECT_FALSE(reused("-first", "x86-64-v2")) << name;
     const Digest first = unit_of("build/a.o").module;
+    const std::string object = *read_file(path("build/a.o"));
     EXPECT_EQ(reused("-above", "x86-64-v3"), upward) << name;
-    if (upward)
+    if (upward) {
       EXPECT_EQ(unit_of("build/a.o").module, first) << name;
+      EXPECT_EQ(*read_file(path("build/a.o")), object) << name;
+    }
     EXPECT_EQ(reused("-below", "x86-64"), plain) << name;
     EXPECT_EQ(reused("-again", "x86-64-v2"), true) << name;
     EXPECT_EQ(reused("-far-above", "x86-64-v4"), upward) << name;
+  }
+}
+
+// The working object of such a unit depends neither on the level nor on what the cache has.
+TEST_F(Known, WorkingObjectsWithIntrinsicsAreTheSameForAllLevels) {
+  write("src/a.c", "#include <nmmintrin.h>\n"
+                   "__attribute__((target(\"avx2\"))) static int twice(int a) { return 2 * a; }\n"
+                   "double fused(double a, double b) { return a * b + 1; }\n"
+                   "int main(void) { return _mm_crc32_u8(0, 1) == 0xf26b8303u && twice(1) == 2\n"
+                   "                        && fused(1, 1) == 2 ? 0 : 1; }\n");
+  std::string first;
+  for (const char* level : {"x86-64-v3", "x86-64-v2", "x86-64-v4"}) {
+    session_.cache = path(std::string("cache-") + level);
+    ASSERT_TRUE(store::Cache::open(session_.cache));
+    use_level(level);
+    sh("$CC -O2 -ffp-contract=fast -c a.c -o ../build/a.o");
+    if (first.empty())
+      first = *read_file(path("build/a.o"));
+    const bool runs_here = target::isa_level("x86_64", target::host_cpu().features) >= level;
+    if (runs_here)
+      EXPECT_EQ(*read_file(path("build/a.o")), first) << level;
+    sh("cd ../build && $CC a.o -o a && ./a");
+    EXPECT_EQ(sh("llvm-objdump-22 -d ../build/a.o | grep -c vfmadd || true"), "0\n") << level;
   }
 }
 

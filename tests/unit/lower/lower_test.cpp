@@ -1,6 +1,13 @@
 #include "lower/testing.h"
 
+#include <xaas/ir/canonical.h>
+#include <xaas/ir/needed_features.h>
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <gmock/gmock.h>
@@ -27,6 +34,72 @@ TEST(Lower, MakesAnObject) {
   ASSERT_TRUE(object) << object.error().message;
   EXPECT_TRUE(object->bytes.starts_with("\177ELF"));
   EXPECT_EQ(object->bytes, lower(job_of("define i32 @f(i32 %a) { %b = add i32 %a, 1 ret i32 %b }"))->bytes);
+}
+
+// False for the tiles of AMX, and for vectors that a function with fewer features may not pass.
+bool is_small(llvm::Type* type) {
+  if (auto* const structure = llvm::dyn_cast<llvm::StructType>(type))
+    return llvm::all_of(structure->elements(), is_small);
+  if (type->isVectorTy())
+    return type->getPrimitiveSizeInBits() <= 128 && !type->getScalarType()->isHalfTy() &&
+           !type->getScalarType()->isBFloatTy() && !type->getScalarType()->isIntegerTy(1);
+  return type->isVoidTy() || type->isIntegerTy() || type->isFloatTy() || type->isDoubleTy() ||
+         type->isPointerTy();
+}
+
+// Those of registers that are wider in 64-bit mode, and those that only passes of LLVM use.
+bool is_never_called(llvm::StringRef intrinsic) {
+  return intrinsic == "llvm.x86.flags.read.u32" || intrinsic == "llvm.x86.flags.write.u32" ||
+         intrinsic.ends_with(".internal");
+}
+
+// A module with every intrinsic of x86 whose features are known, in a function for each that has these.
+std::string all_intrinsics(size_t& count) {
+  llvm::LLVMContext context;
+  llvm::Module module("a.c", context);
+  module.setTargetTriple(llvm::Triple("x86_64-pc-linux-gnu"));
+  for (unsigned id = 1; id < llvm::Intrinsic::num_intrinsics; ++id) {
+    const auto features = ir::features_of_intrinsic(id);
+    if (!features || llvm::Intrinsic::isOverloaded(id) || is_never_called(llvm::Intrinsic::getBaseName(id)))
+      continue;
+    llvm::Function* const intrinsic = llvm::Intrinsic::getOrInsertDeclaration(&module, id);
+    llvm::FunctionType* const type = intrinsic->getFunctionType();
+    if (!is_small(type->getReturnType()) || !llvm::all_of(type->params(), is_small))
+      continue;
+    ++count;
+    auto* const function =
+        llvm::Function::Create(type, llvm::Function::ExternalLinkage, "f" + std::to_string(id), module);
+    if (!features->empty())
+      function->addFnAttr(ir::written_attribute, "target:" + llvm::join(*features, ","));
+    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", function));
+    std::vector<llvm::Value*> arguments;
+    for (llvm::Argument& argument : function->args())
+      arguments.push_back(intrinsic->hasParamAttribute(argument.getArgNo(), llvm::Attribute::ImmArg)
+                              ? llvm::ConstantInt::get(argument.getType(), 4) // the current rounding mode
+                              : static_cast<llvm::Value*>(&argument));
+    llvm::CallInst* const call = builder.CreateCall(intrinsic, arguments);
+    if (type->getReturnType()->isVoidTy())
+      builder.CreateRetVoid();
+    else
+      builder.CreateRet(call);
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+// The back end exits if it has no instruction for one.
+TEST(Lower, IntrinsicsNeedTheFeaturesOfTheTable) {
+  size_t count = 0;
+  Job job = job_of(all_intrinsics(count));
+  job.target = *target::cpu_by_name("x86_64", "x86-64");
+  EXPECT_GT(count, 300u);
+  for (const Form form : {Form::working, Form::object}) {
+    job.form = form;
+    const auto object = lower(job);
+    ASSERT_TRUE(object) << object.error().message;
+  }
 }
 
 TEST(Lower, NamesUnitAndModuleOfDamagedBitcode) {
