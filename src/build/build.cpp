@@ -152,10 +152,12 @@ private:
   Result<void> check_differences() const {
     if (differences_.empty())
       return {};
-    return make_error(ErrorKind::failed,
-                      "sharing is not sound: " + std::to_string(differences_.size()) +
-                          " compiles gave another module than the known one",
-                      "this is a fault of xaas; please report it with the sources of these units")
+    return make_error(
+               ErrorKind::failed,
+               "sharing is not sound: " + std::to_string(differences_.size()) +
+                   " compiles gave another result than the known one",
+               "this is a fault of xaas; the next build does not use these results again. Please report "
+               "it with the sources of these units")
         .with_output(join(differences_, "\n"));
   }
 

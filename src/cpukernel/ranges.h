@@ -10,10 +10,10 @@ class Function;
 namespace xaas::cpukernel {
 
 // For threads of a row, from `first` up to before `last`, `core` does the same as the region; for those
-// before `outer_first` and from `outer_last` on, so does `other`. Without `other`, the outer ones are those
-// of the whole row. `bounds` has the region's parameters, where x and t are those of the row's first thread,
-// and the length of the row; it returns {outer_first, first, last, outer_last, whether that is so}, in
-// ascending order. All are null if the region has no such conditions.
+// before `outer_first` and from `outer_last` on, so does `other`. Without `other`, there are no outer
+// ones: outer_first is 0, and outer_last the length of the row. `bounds` has the region's parameters, where x
+// and t are those of the row's first thread, and the length of the row; it returns {outer_first, first, last,
+// outer_last, whether that is so}, in ascending order. All are null if the region has no such conditions.
 struct Row {
   llvm::Function* bounds = nullptr;
   llvm::Function* core = nullptr;

@@ -342,7 +342,7 @@ void report_lowered(const AssemblyInputs& inputs, const Lowered& lowered, Report
         {"profile", "", 0,
          "the project's profile (-fprofile-use) has no counts of functions in " +
              image::few({lowered.without_counts.begin(), lowered.without_counts.end()}, 5) +
-             ": was it made from other sources or by another compiler?"});
+             ": they did not run in training, or the profile is of other sources or of another compiler"});
   report.native_objects = inputs.usage.native_objects;
   report.seconds.lower = lowered.lower_seconds;
   if (inputs.forms.lto_level == 0)

@@ -121,6 +121,9 @@ std::optional<std::vector<Dependency>> read_paths(const session::Session& sessio
     const std::optional<std::string_view> kind = line ? take_until(*line, ' ') : std::nullopt;
     if (kind == "system" || kind == "user") {
       dependencies.push_back({path_with_place(session, *line), kind == "system"});
+      const std::string& path = dependencies.back().path;
+      if (path_without_place(session, path) != *line || !is_clear_path(session, path))
+        return std::nullopt;
       continue;
     }
     const std::optional<std::string_view> status = kind == "file" ? take_until(*line, ' ') : std::nullopt;

@@ -1,6 +1,6 @@
 // A record of the inputs of a run of the preprocessor (inputs.cpp), as text:
 //
-//     inputs 1
+//     inputs 2
 //     TOKENS LOCK_FREE_QUERIES FLAGS        digest, number, two digits: reads_instruction_set, needs_features
 //     OTHER_MACROS                          digest
 //     WORDS                                 hashes in hexadecimal, without separators
@@ -24,7 +24,7 @@
 
 namespace xaas::known {
 
-constexpr std::string_view record_version = "inputs 1";
+constexpr std::string_view record_version = "inputs 2";
 
 // A record whose lines for paths have not been read.
 struct InputsRecord {

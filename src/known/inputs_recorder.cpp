@@ -2,6 +2,8 @@
 
 #include "inputs_record.h"
 
+#include <xaas/known/places.h>
+
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/Utils.h>
@@ -9,6 +11,7 @@
 #include <clang/Lex/Preprocessor.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringSet.h>
+#include <llvm/Support/Path.h>
 
 namespace xaas::known {
 
@@ -32,6 +35,8 @@ public:
   // True if a path enters a directory of the build within the part that the source names. It would be outside
   // of the directories of another build.
   bool enters_place(const session::Session& session, llvm::StringRef path) const {
+    if (written.contains(path) && path_without_place(session, path) != path)
+      return true;
     for (const auto& [place, name] : session.prefixes) {
       const std::string directory = place.string() + "/";
       if (!path.starts_with(directory))
@@ -52,12 +57,28 @@ namespace {
 
 class NameCallbacks : public clang::PPCallbacks {
 public:
-  explicit NameCallbacks(llvm::StringSet<>& names) : names_(names) {}
-  void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool,
+  // Adds names to `names`. Sets `complete` to false if the source gives a file the name of one in a directory
+  // of the build; the text alone does not show that if macros put it together.
+  NameCallbacks(const session::Session& session, const clang::Preprocessor& preprocessor,
+                llvm::StringSet<>& names, bool& complete)
+      : session_(session), preprocessor_(preprocessor), names_(names), complete_(complete) {}
+  void InclusionDirective(clang::SourceLocation location, const clang::Token&, llvm::StringRef name, bool,
                           clang::CharSourceRange, clang::OptionalFileEntryRef, llvm::StringRef,
                           llvm::StringRef, const clang::Module*, bool,
                           clang::SrcMgr::CharacteristicKind) override {
-    add(name);
+    const clang::SourceManager& sources = preprocessor_.getSourceManager();
+    // Another build's option has its own directory.
+    const bool of_option = sources.getFileID(location) == preprocessor_.getPredefinesFileID();
+    if (!of_option || !llvm::sys::path::is_absolute(name))
+      add(name);
+  }
+  void FileChanged(clang::SourceLocation location, FileChangeReason reason, clang::SrcMgr::CharacteristicKind,
+                   clang::FileID) override {
+    if (reason != RenameFile)
+      return;
+    const clang::PresumedLoc presumed = preprocessor_.getSourceManager().getPresumedLoc(location);
+    const std::string name = presumed.isValid() ? presumed.getFilename() : "";
+    complete_ &= name_without_place(session_, name) == name;
   }
   void HasInclude(clang::SourceLocation, llvm::StringRef name, bool, clang::OptionalFileEntryRef,
                   clang::SrcMgr::CharacteristicKind) override {
@@ -79,7 +100,10 @@ private:
         return;
     }
   }
+  const session::Session& session_;
+  const clang::Preprocessor& preprocessor_;
   llvm::StringSet<>& names_;
+  bool& complete_;
 };
 
 } // namespace
@@ -99,7 +123,8 @@ void InputsRecorder::attach(clang::CompilerInstance& compiler) {
   clang::Preprocessor& preprocessor = compiler.getPreprocessor();
   macros_.attach(preprocessor);
   names_->attachToPreprocessor(preprocessor);
-  preprocessor.addPPCallbacks(std::make_unique<NameCallbacks>(names_->written));
+  preprocessor.addPPCallbacks(
+      std::make_unique<NameCallbacks>(session_, preprocessor, names_->written, names_->complete));
 }
 
 std::string InputsRecorder::finish(clang::CompilerInstance& compiler, const Preprocessed& result) {
@@ -107,7 +132,9 @@ std::string InputsRecorder::finish(clang::CompilerInstance& compiler, const Prep
     return {};
   recorded_->stop();
   const auto enters_place = [&](const FileAnswer& file) { return names_->enters_place(session_, file.path); };
-  if (!recorded_->complete() || !names_->complete || llvm::any_of(recorded_->answers(), enters_place))
+  const auto is_clear = [&](const Dependency& file) { return is_clear_path(session_, file.path); };
+  if (!recorded_->complete() || !names_->complete || llvm::any_of(recorded_->answers(), enters_place) ||
+      !llvm::all_of(names_->dependencies, is_clear))
     return {};
   const PredefinedMacros macros = PredefinedMacros::of(compiler);
   const std::optional<MacrosRead> read = macros_.finish(compiler, macros);

@@ -311,8 +311,8 @@ std::optional<KnownUnit> find_known(const session::Session& session, const Keys&
 }
 
 void forget(const session::Session& session, const Keys& keys) {
-  for (const Digest& key : all_of(keys))
-    cache_of(session).remove(key);
+  for (const Digest& key : all_of(keys)) // an empty value hides that of a shared cache
+    static_cast<void>(cache_of(session).put(key, {}));
 }
 
 void look_next_time(const session::Session& session, const Marks& marks) {

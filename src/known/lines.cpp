@@ -1,6 +1,9 @@
 #include "lines.h"
 
+#include <clang/Basic/LangOptions.h>
 #include <clang/Basic/SourceManager.h>
+#include <clang/Lex/Lexer.h>
+#include <clang/Lex/Token.h>
 
 namespace xaas::known {
 
@@ -49,6 +52,24 @@ llvm::StringRef line_of_directive(const clang::SourceManager& sources, clang::So
   while (end != llvm::StringRef::npos && rest.substr(0, end).rtrim(" \t\r").ends_with("\\"))
     end = rest.find('\n', end + 1);
   return rest.substr(0, end);
+}
+
+void for_each_token(const clang::SourceManager& sources, clang::SourceLocation location,
+                    const clang::LangOptions& language, bool in_directive,
+                    llvm::function_ref<void(llvm::StringRef)> look) {
+  const auto [file, offset] = sources.getDecomposedLoc(location);
+  const std::optional<llvm::StringRef> text = sources.getBufferDataOrNone(file);
+  if (!text)
+    return;
+  clang::Lexer lexer(sources.getLocForStartOfFile(file), language, text->begin(), text->begin() + offset,
+                     text->end());
+  clang::Token token;
+  for (lexer.LexFromRawLexer(token); token.isNot(clang::tok::eof);) {
+    look(clang::Lexer::getSpelling(token, sources, language));
+    lexer.LexFromRawLexer(token);
+    if (in_directive && token.isAtStartOfLine())
+      return;
+  }
 }
 
 } // namespace xaas::known

@@ -1,12 +1,14 @@
 // Lines and columns of tokens.
 #pragma once
 
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <cstddef>
 #include <cstdint>
 
 namespace clang {
+class LangOptions;
 class SourceLocation;
 class SourceManager;
 } // namespace clang
@@ -36,5 +38,12 @@ private:
 
 // The line of a directive with its continuation lines; empty inside a macro.
 llvm::StringRef line_of_directive(const clang::SourceManager& sources, clang::SourceLocation location);
+
+// Calls `look` for each token that starts at this place of a file, as Clang reads it: with its lines joined,
+// and without comments. Up to the end of the directive that starts there, which may be several lines, or of
+// the file.
+void for_each_token(const clang::SourceManager& sources, clang::SourceLocation location,
+                    const clang::LangOptions& language, bool in_directive,
+                    llvm::function_ref<void(llvm::StringRef)> look);
 
 } // namespace xaas::known

@@ -33,6 +33,22 @@ std::string without_places(const session::Session& session, std::string_view tex
   return result;
 }
 
+bool names_beside_places(std::string_view text) {
+  constexpr std::string_view before = "=:;,\"'(<[ ", after = "/=:;,\"')>] ";
+  bool inside = false;
+  for (size_t at = text.find(mark); at != std::string_view::npos; at = text.find(mark, at + 1)) {
+    const size_t next = inside ? at + 1 : at - 1;
+    if (next < text.size() && (inside ? after : before).find(text[next]) == std::string_view::npos)
+      return true;
+    inside = !inside;
+  }
+  return false;
+}
+
+bool is_clear_path(const session::Session& session, std::string_view path) {
+  return name_without_place(session, path) == path_without_place(session, path);
+}
+
 std::string name_without_place(const session::Session& session, std::string_view name) {
   for (size_t i = session.prefixes.size(); i-- > 0;) // the last match wins
     if (const std::string prefix = session.prefixes[i].first.string(); name.starts_with(prefix))

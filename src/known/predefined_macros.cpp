@@ -51,7 +51,8 @@ public:
     read(name);
   }
   void PragmaDirective(clang::SourceLocation location, clang::PragmaIntroducerKind) override {
-    watch_.read_pragma(preprocessor_, line_of_directive(preprocessor_.getSourceManager(), location));
+    if (location.isFileID()) // else it is _Pragma, whose text the preprocessor makes
+      watch_.read_pragma(preprocessor_, location, true);
   }
   void Defined(const clang::Token& name, const clang::MacroDefinition&, clang::SourceRange) override {
     read(name);
@@ -151,10 +152,10 @@ PredefinedMacros PredefinedMacros::of(clang::CompilerInstance& compiler) {
   Hasher others;
   // __FLT_EVAL_METHOD__ is a builtin macro of the preprocessor.
   others.update_number(static_cast<uint64_t>(compiler.getTarget().getFPEvalMethod()));
-  bool by_clang = true; // and not by the command line, which comes last
   for (const llvm::StringRef line : llvm::split(compiler.getPreprocessor().getPredefines(), '\n')) {
-    by_clang &= !line.contains("<command line>");
-    const auto macro = by_clang ? open_macro(line) : std::nullopt;
+    if (line.contains("<command line>"))
+      break; // the rest follows from the options
+    const auto macro = open_macro(line);
     if (!macro || !macros.open.try_emplace(macro->first.str(), macro->second.str()).second)
       others.update_part(line);
   }
@@ -183,20 +184,23 @@ void MacroWatch::read_builtin(std::string_view name) {
   asks_for_builtins_ |= kind == BuiltinMacro::features;
 }
 
-void MacroWatch::read_pragma(clang::Preprocessor& preprocessor, llvm::StringRef text) {
-  const std::string joined = replaced(replaced(text.str(), "\\\r\n", ""), "\\\n", "");
-  for_each_word(joined, [&](llvm::StringRef word) {
+void MacroWatch::read_pragma(clang::Preprocessor& preprocessor, clang::SourceLocation start,
+                             bool in_directive) {
+  const auto read_word = [&](llvm::StringRef word) {
     read(*preprocessor.getIdentifierInfo(word));
     complete_ &= word != "dependency"; // #pragma GCC dependency compares times of files
-  });
+  };
+  // Strings have words, too: #pragma push_macro("NAME").
+  for_each_token(preprocessor.getSourceManager(), start, preprocessor.getLangOpts(), in_directive,
+                 [&](llvm::StringRef token) { for_each_word(token, read_word); });
 }
 
 // Text that the preprocessor made contains what `_Pragma` said.
 void MacroWatch::read_made_text(clang::Preprocessor& preprocessor) {
   const clang::SourceManager& sources = preprocessor.getSourceManager();
-  for_each_text(sources, [&](clang::FileID file, llvm::StringRef text) {
+  for_each_text(sources, [&](clang::FileID file, llvm::StringRef) {
     if (!sources.getFileEntryForID(file) && file != preprocessor.getPredefinesFileID())
-      read_pragma(preprocessor, text);
+      read_pragma(preprocessor, sources.getLocForStartOfFile(file), false);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <xaas/base/digest.h>
 
+#include <clang/Basic/SourceLocation.h>
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/StringRef.h>
 
@@ -25,7 +26,7 @@ struct PredefinedMacros {
   // Those that may differ between two compiles of the same result: Clang's own, without parameters, whose
   // names start with two underscores. The text after the name.
   std::map<std::string, std::string, std::less<>> open;
-  Digest others; // everything else that is defined or said before the source starts
+  Digest others; // everything else that Clang itself defines or says before the source starts
 
   // The compiler has a preprocessor. It need not have run.
   static PredefinedMacros of(clang::CompilerInstance& compiler);
@@ -53,8 +54,8 @@ public:
 
   void read(const clang::IdentifierInfo& name) { read_.insert(&name); }
   void read_builtin(std::string_view name);
-  // Pragmas may look up any of their words.
-  void read_pragma(clang::Preprocessor& preprocessor, llvm::StringRef text);
+  // Pragmas may look up any of their words. The text that has them starts in a file, with a directive or not.
+  void read_pragma(clang::Preprocessor& preprocessor, clang::SourceLocation start, bool in_directive);
 
 private:
   void read_made_text(clang::Preprocessor& preprocessor);

@@ -34,7 +34,11 @@ std::string FileNumbers::describe(const llvm::ErrorOr<Status>& status) {
   if (!status)
     return "error-" + std::to_string(status.getError().value());
   const auto [known, added] = numbers_.try_emplace(status->getUniqueID(), numbers_.size());
-  return "type-" + std::to_string(static_cast<int>(status->getType())) + "-" + std::to_string(known->second);
+  std::string text =
+      "type-" + std::to_string(static_cast<int>(status->getType())) + "-" + std::to_string(known->second);
+  if (status->isRegularFile())
+    text += "-size-" + std::to_string(status->getSize());
+  return text;
 }
 
 RecordedFiles::RecordedFiles(const session::Session& session,

@@ -18,7 +18,8 @@ namespace xaas::known {
 // the order of directories.
 class FileNumbers {
 public:
-  // The answer as far as the preprocessor can tell: its error; or its type, and which earlier file it is.
+  // The answer as far as the preprocessor can tell: its error; or its type, which earlier file it is, and the
+  // size of a regular one, which `__has_embed` looks at.
   std::string describe(const llvm::ErrorOr<llvm::vfs::Status>& status);
 
 private:

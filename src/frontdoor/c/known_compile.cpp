@@ -27,15 +27,19 @@ const known::KnownUnit* KnownCompile::find() {
   if (session_.cache.empty() || !known::may_be_known(session_, *invocation_))
     return nullptr;
   marks_ = known::marks_of(session_, *invocation_, draft_);
+  files_ = known::files_read_once();
   if (!session_.check_sharing && !known::may_be_found(session_, marks_)) {
-    listener_.emplace(session_, *invocation_, known::files_read_once());
-    files_ = listener_->files();
+    listen();
     return nullptr;
   }
-  files_ = known::files_read_once();
   found_ = known::find_inputs(session_, *invocation_, draft_, files_);
-  if (found_ && !session_.check_sharing)
-    return find_by_inputs();
+  if (found_ && !session_.check_sharing) {
+    if (const known::KnownUnit* const unit = find_by_inputs())
+      return unit;
+    // The compile tells its tokens again, so that a wrong record is noticed, and nothing is filed by it.
+    listen();
+    return nullptr;
+  }
   set_preprocessed(known::preprocess(session_, *invocation_, files_));
   if (!keys_)
     return nullptr;
@@ -45,6 +49,11 @@ const known::KnownUnit* KnownCompile::find() {
   invocation_->getDependencyOutputOpts() = clang::DependencyOutputOptions();
   known_ = known::find_known(session_, *keys_);
   return known_ && !session_.check_sharing ? &*known_ : nullptr;
+}
+
+void KnownCompile::listen() {
+  listener_.emplace(session_, *invocation_, files_);
+  files_ = listener_->files();
 }
 
 const known::KnownUnit* KnownCompile::find_by_inputs() {
@@ -57,6 +66,7 @@ const known::KnownUnit* KnownCompile::find_by_inputs() {
 
 void KnownCompile::set_preprocessed(std::optional<known::Preprocessed> preprocessed) {
   preprocessed_ = std::move(preprocessed);
+  keys_.reset();
   if (preprocessed_)
     keys_ = known::keys_of(session_, *invocation_, draft_, *preprocessed_, working_level(session_));
 }
@@ -64,9 +74,11 @@ void KnownCompile::set_preprocessed(std::optional<known::Preprocessed> preproces
 Result<FrontendResult> KnownCompile::compile(const clang::TextDiagnosticBuffer* messages) {
   FrontendResult frontend =
       run_frontend(session_, invocation_, files_, messages, listener_ ? &*listener_ : nullptr);
+  if (listener_ && frontend.compiled && found_ && !frontend.preprocessed)
+    frontend.preprocessed = known::preprocess(session_, *invocation_, files_);
   if (listener_)
     set_preprocessed(std::move(frontend.preprocessed));
-  if (listener_ && keys_)
+  if (listener_ && keys_ && !found_)
     known::remember_inputs(session_, *invocation_, draft_, *preprocessed_);
   const bool reads = !preprocessed_ || preprocessed_->reads_instruction_set;
   if (!reads && frontend.plain && preprocessed_->needs_features) {
@@ -81,7 +93,7 @@ Result<FrontendResult> KnownCompile::compile(const clang::TextDiagnosticBuffer* 
     frontend.needed_features.reset();
   frontend.reads_wide_atomics |=
       preprocessed_ && preprocessed_->lock_free_queries != frontend.lock_free_queries;
-  if (found_ && session_.check_sharing)
+  if (found_ && frontend.compiled)
     XAAS_CHECK(compare_inputs());
   if (known_)
     XAAS_CHECK(compare(frontend));

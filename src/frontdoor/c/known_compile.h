@@ -35,6 +35,7 @@ public:
 
 private:
   void set_preprocessed(std::optional<known::Preprocessed> preprocessed);
+  void listen();
   const known::KnownUnit* find_by_inputs();
   std::optional<std::vector<std::string>> working_features(const FrontendResult& frontend) const;
   Result<void> compare_inputs();

@@ -148,6 +148,9 @@ TEST_F(Inputs, DependOnMacrosThatAreRead) {
       "int f = __GCC_HAVE_SYNC_COMPARE_AND_SWAP_16;\n",
       "#pragma clang final(__AVX2__)\nint f;\n",
       "#pragma clang deprecated(__AVX2__)\nint f;\n",
+      "#pragma clang final(/*\n*/ __AVX2__)\nint f;\n",
+      "# /*\n*/ pragma clang final(__AVX2__)\nint f;\n",
+      "#pragma GCC system_header\n#pragma clang final(__AV\\ \nX2__)\nint f;\n",
       "_Pragma(\"clang final(__AVX2__)\") int f;\n",
       "#define SAY(x) _Pragma(#x)\nSAY(clang final(__AVX2__)) int f;\n",
       "#pragma GCC system_header\n#pragma GCC poison __AVX2__\nint f;\n",
@@ -235,6 +238,21 @@ TEST_F(Inputs, DependOnFiles) {
   EXPECT_FALSE(find("-Isecond -Ifirst"));
 }
 
+// `__has_embed` asks for the size of a file that nothing reads.
+TEST_F(Inputs, DependOnSizes) {
+  write("src/a.c", "#if __has_embed(\"data\") == __STDC_EMBED_EMPTY__\nint empty;\n#endif\n"
+                   "#if __has_embed(\"data\" limit(2)) == __STDC_EMBED_FOUND__\nint some;\n#endif\n");
+  for (const bool empty_first : {true, false}) {
+    write("src/data", empty_first ? "" : "x");
+    ASSERT_TRUE(run("-std=c23"));
+    EXPECT_TRUE(find("-std=c23"));
+    write("src/data", empty_first ? "x" : "");
+    EXPECT_FALSE(find("-std=c23"));
+    session_.cache = path("second");
+    ASSERT_TRUE(store::Cache::open(session_.cache));
+  }
+}
+
 // #pragma once takes two paths of one file for one header, and equal files for two.
 TEST_F(Inputs, DependOnWhichPathsAreOneFile) {
   write("src/x/h.h", "#pragma once\nextern int h;\n");
@@ -271,6 +289,24 @@ TEST_F(Inputs, DoNotDependOnTheBuildsLocation) {
   ASSERT_EQ(found->dependencies.size(), 2u);
   EXPECT_EQ(found->dependencies[1].path, path("elsewhere/deep/made.h").string());
   EXPECT_FALSE(find(flags("third")));
+}
+
+// An option may name a file of the build, and a macro the build itself.
+TEST_F(Inputs, OfOptionsThatNameTheBuild) {
+  write("src/a.c", "int f;\n");
+  for (const char* build : {"build", "elsewhere"})
+    write(std::string(build) + "/made.h", "int made;\n");
+  const auto flags = [&](const char* build, const std::string& option) {
+    session_.prefixes = {{path("src"), "."}, {path(build), "build"}};
+    return option + path(build).string() + "/made.h";
+  };
+  for (const char* option : {"-include ", "-imacros "}) {
+    ASSERT_TRUE(run(flags("build", option)));
+    EXPECT_TRUE(find(flags("elsewhere", option))) << option;
+  }
+  ASSERT_TRUE(run(flags("build", "-DMADE=")));
+  EXPECT_TRUE(find(flags("build", "-DMADE=")));
+  EXPECT_FALSE(find(flags("elsewhere", "-DMADE=")));
 }
 
 TEST_F(Inputs, OfFilesThatNameTheBuildAreNotKept) {
@@ -317,6 +353,66 @@ TEST_F(Inputs, DoNotMixDirectoriesOfBuilds) {
   EXPECT_FALSE(find("-g -I" + path("third").string()));
 }
 
+// Macros may put the path of a directory of the build together.
+TEST_F(Inputs, OfNamesThatMacrosPutTogether) {
+  write("build/h.h", "int h;\n");
+  const std::string top = "-DTOP=" + path("").parent_path().string();
+  const std::string macros = "#define S(x) S2(x)\n#define S2(x) #x\n#define NONE\n";
+  for (const std::string& source :
+       {std::string("#include S(TOP/build/h.h)\n"), std::string("#define I <TOP/build/h.h>\n#include I\n"),
+        std::string("#if __has_include(S(TOP/build/h.h))\nint f;\n#endif\n"),
+        std::string("#line 1 S(TOP/build/x.c)\nint f;\n"),
+        "#include S(NONE" + path("build/h.h").string() + ")\n"}) {
+    write("src/a.c", macros + source);
+    const auto result = run(top);
+    ASSERT_TRUE(result) << source;
+    EXPECT_EQ(result->inputs, "") << source;
+  }
+}
+
+// The name of a directory or file starts like that of a directory of the build.
+TEST_F(Inputs, OfNamesLikeThoseOfTheBuild) {
+  const auto build_in = [&](const std::string& build) {
+    session_.prefixes = {{path("src"), "."}, {path(build), "build"}};
+  };
+  for (const char* name : {"build_more/data", "out_more/data"})
+    write(name, name);
+  write("build_more/inc/h.h", "int one;\n");
+  write("out_more/inc/h.h", "int two;\n");
+  fs::create_directory(path("out"));
+  const struct {
+    const char *source, *before, *after;
+  } cases[] = {
+      {"char f[] = {\n#embed <data>\n};\n", "-std=c23 --embed-dir=", ""},
+      {"#include <h.h>\n", "--sysroot=", " -nostdinc -iwithsysroot /inc"},
+      {"#include \"inc/h.h\"\n", "-I", ""},
+  };
+  for (const auto& [source, before, after] : cases) {
+    write("src/a.c", source);
+    build_in("build");
+    ASSERT_TRUE(run(before + path("build_more").string() + after)) << before;
+    build_in("out");
+    EXPECT_FALSE(find(before + path("out_more").string() + after)) << before;
+  }
+  // A file that is missing has no name.
+  write("src/a.c", "#if __has_embed(<other>)\nint f;\n#endif\n");
+  build_in("build");
+  ASSERT_TRUE(run("-std=c23 --embed-dir=" + path("build_more").string()));
+  EXPECT_TRUE(find("-std=c23 --embed-dir=" + path("build_more").string()));
+  write("out_more/other", "x");
+  build_in("out");
+  EXPECT_FALSE(find("-std=c23 --embed-dir=" + path("out_more").string()));
+  // In names, only the start counts, so the same file has another one.
+  write("build_x.h", "const char* f = __FILE__;\n");
+  write("src/a.c", "#include \"build_x.h\"\n");
+  for (const bool swapped : {false, true}) {
+    build_in(swapped ? "out" : "build");
+    ASSERT_TRUE(run("-I" + path("").parent_path().string()));
+    build_in(swapped ? "build" : "out");
+    EXPECT_FALSE(find("-I" + path("").parent_path().string()));
+  }
+}
+
 TEST_F(Inputs, OfSourcesThatNameAnotherDirectoryLikeTheBuildsAreKept) {
   session_.prefixes = {{"/src", "."}};
   write("src/a.c", "#include \"../src/b.h\"\n");
@@ -334,7 +430,8 @@ TEST_F(Inputs, ThatCannotBeDescribedAreNotKept) {
         "#define ASK(x) __has_builtin(__builtin_##x)\n#if ASK(ia32_vpdpbusd512)\nint f;\n#endif\n",
         "#define ASK(x) __has_builtin(__builtin_ia##x)\n#if ASK(32_vpdpbusd512)\nint f;\n#endif\n",
         "#if __has_builtin(__builtin_ia3\\\n2_vpdpbusd512)\nint f;\n#endif\n",
-        "#pragma GCC dependency \"a.c\"\nint f;\n", "_Pragma(\"GCC dependency \\\"a.c\\\"\") int f;\n"}) {
+        "#pragma GCC dependency \"a.c\"\nint f;\n", "#pragma GCC /*\n*/ dependency \"a.c\"\nint f;\n",
+        "_Pragma(\"GCC dependency \\\"a.c\\\"\") int f;\n"}) {
     write("src/a.c", source);
     const auto result = run("-march=x86-64");
     ASSERT_TRUE(result) << source;

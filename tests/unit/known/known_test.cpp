@@ -1,6 +1,8 @@
 // A compile with a known outcome has the same effects as compiling.
 #include "frontdoor/testing.h"
+#include "inputs_record.h"
 
+#include <xaas/base/text.h>
 #include <xaas/session/log.h>
 #include <xaas/store/cache.h>
 
@@ -128,6 +130,34 @@ TEST_F(Known, WorkingObjectsWithIntrinsicsAreTheSameForAllLevels) {
     sh("cd ../build && $CC a.o -o a && ./a");
     EXPECT_EQ(sh("llvm-objdump-22 -d ../build/a.o | grep -c vfmadd || true"), "0\n") << level;
   }
+}
+
+// A wrong record of what a preprocessor read is forgotten, and nothing is filed by it.
+TEST_F(Known, WrongRecordsOfInputsAreNoticed) {
+  write("src/a.c", "float widen(const _Float16* a) { return *a; }\n");
+  const auto compile = [&](const std::string& session) {
+    use_level(session, "x86-64-v2");
+    sh("$CC -O2 -c a.c -o ../build/a.o");
+    return session::read_compile_log(session_)->differences.size();
+  };
+  EXPECT_EQ(compile("one"), 0u);
+  unsigned spoiled = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(session_.cache)) {
+    const Result<Digest> key = Digest::parse("sha256:" + entry.path().parent_path().filename().string() +
+                                             entry.path().filename().string());
+    const store::Cache cache = store::Cache::at(session_.cache);
+    std::optional<std::string> value = key ? cache.get(*key) : std::nullopt;
+    if (!value || !starts_with(*value, record_version))
+      continue;
+    value->replace(record_version.size() + 1, 4, "0000"); // of the tokens' digest
+    ASSERT_TRUE(cache.put(*key, *value));
+    ++spoiled;
+  }
+  EXPECT_EQ(spoiled, 1u);
+  EXPECT_EQ(compile("two"), 1u);
+  EXPECT_EQ(counts(), Counts(1, 0));
+  EXPECT_EQ(compile("three"), 0u);
+  EXPECT_EQ(counts(), Counts(0, 1));
 }
 
 // <random> includes headers of intrinsics; which ones depends on SSE3.
