@@ -84,9 +84,9 @@ public:
     const Forms forms = forms_of(bundle_.points, configurations);
     XAAS_CHECK(open_base());
     progress_.start("building " + request_.application.name, forms.ir.size());
+    configurations_ = forms.ir;
     for (const spec::Configuration& configuration : forms.ir) {
-      progress_.note("configuration " + configuration.id());
-      XAAS_CHECK(build_in_own_directory(configuration)
+      XAAS_CHECK(build_or_take(configuration)
                      .in("building " + request_.application.name + ": configuration " + configuration.id()));
       progress_.advance();
     }
@@ -112,6 +112,51 @@ public:
   }
 
 private:
+  Result<void> build_or_take(const spec::Configuration& configuration) {
+    const auto same = same_as_.find(configuration.id());
+    if (same != same_as_.end() && !request_.check_sharing) {
+      take(configuration, same->second);
+      return {};
+    }
+    progress_.note("configuration " + configuration.id());
+    XAAS_CHECK(build_in_own_directory(configuration));
+    if (same != same_as_.end() && image::content_of(bundle_.configurations.back()) !=
+                                      image::content_of(bundle_.configurations[same->second]))
+      differences_.push_back(configuration.id() + ": expected to be the same as " +
+                             bundle_.configurations[same->second].configuration.id() + ", and is not");
+    return {};
+  }
+
+  // Adds a configuration whose build would be that of another one.
+  void take(const spec::Configuration& configuration, size_t origin) {
+    image::BundleConfiguration same = bundle_.configurations[origin];
+    ConfigurationReport report;
+    report.id = configuration.id();
+    report.same_as = same.configuration.id();
+    progress_.note("configuration " + report.id + ": the same as " + report.same_as);
+    same.configuration = configuration;
+    bundle_.configurations.push_back(std::move(same));
+    report_.configurations.push_back(std::move(report));
+  }
+
+  // Notes which later configurations would be like the last one, as its compilers compared their commands.
+  Result<void> note_same(const session::Session& session, const spec::Configuration& configuration) {
+    const std::vector<std::string> equal = session::equal_levels(session);
+    for (const spec::Configuration& later :
+         later_at_other_levels(bundle_.points, configurations_, configuration)) {
+      XAAS_TRY(const std::vector<std::string> arguments, arguments_of(later));
+      if (std::find(equal.begin(), equal.end(), *later.find("isa")) != equal.end() &&
+          arguments == bundle_.configurations.back().arguments)
+        same_as_.emplace(later.id(), bundle_.configurations.size() - 1);
+    }
+    return {};
+  }
+
+  Result<std::vector<std::string>> arguments_of(const spec::Configuration& configuration) const {
+    XAAS_TRY(const target::Cpu level, spec::cpu_of(configuration, request_.arch));
+    return spec::arguments_of(request_.application, configuration, level);
+  }
+
   // The path of the build directory may get into files, so it depends on the configuration alone, not on what
   // else is built in this run or at the same time.
   Result<void> build_in_own_directory(const spec::Configuration& configuration) {
@@ -168,8 +213,13 @@ private:
     session.store = content_.root();
     session.arch = request_.arch;
     session.sysroot = request_.sysroot;
-    if (const std::string* level = configuration.find("isa"))
+    if (const std::string* level = configuration.find("isa")) {
       session.level = *level;
+      for (const spec::Configuration& later :
+           later_at_other_levels(bundle_.points, configurations_, configuration))
+        if (!same_as_.contains(later.id()))
+          session.other_levels.push_back(*later.find("isa"));
+    }
     session.gpus = build.gpus;
     session.clang = clang_;
     session.flang = flang_.value_or(fs::path());
@@ -197,13 +247,12 @@ private:
 
   Result<project::ConfigurationBuild> plan_build(const spec::Configuration& configuration,
                                                  const fs::path& directory) const {
-    XAAS_TRY(const target::Cpu level, spec::cpu_of(configuration, request_.arch));
     project::ConfigurationBuild build;
     build.gpus = request_.gpus.empty() ? request_.application.gpu : request_.gpus;
     build.application = &request_.application;
     build.arch = request_.arch;
     build.sysroot = request_.sysroot;
-    build.arguments = spec::arguments_of(request_.application, configuration, level);
+    XAAS_TRY(build.arguments, arguments_of(configuration));
     build.source = request_.source;
     build.build = directory / "build";
     build.destination = directory / "destination";
@@ -290,7 +339,9 @@ private:
     harvest.end();
     report.steps.harvest += bundling.seconds();
     XAAS_CHECK(read_log(session, report));
-    XAAS_CHECK(collect_warnings(build, session, bundle_.configurations.back()));
+    XAAS_TRY(const bool names_directory, collect_warnings(build, session, bundle_.configurations.back()));
+    if (!names_directory) // which another configuration's build has elsewhere
+      XAAS_CHECK(note_same(session, configuration));
     report.seconds = watch.seconds();
     report_.configurations.push_back(std::move(report));
     return {};
@@ -327,12 +378,14 @@ private:
       texts_[unit].insert(text);
     for (const std::string& difference : log.differences)
       differences_.push_back(report.id + ": " + difference);
+    XAAS_TRY(report.differences, session::level_differences(session));
     report.compiled = log.compiled;
     report.reused = log.reused;
     return {};
   }
 
-  Result<void> collect_warnings(const project::ConfigurationBuild& build, const session::Session& session,
+  // True if files or units of the configuration contain the path of its build.
+  Result<bool> collect_warnings(const project::ConfigurationBuild& build, const session::Session& session,
                                 const image::BundleConfiguration& configuration) {
     warnings_.add_findings(project::find_host_dependence(build));
     const fs::path source = fs::absolute(request_.source).lexically_normal();
@@ -342,16 +395,17 @@ private:
                                                    {fs::weakly_canonical(source, code), "sources"}};
     if (request_.sysroot.has_relative_path()) // not "/"
       places.push_back({request_.sysroot, "sysroot"});
-    warnings_.add_installed(build.destination, configuration.installed, places);
+    bool names_directory =
+        warnings_.add_installed(build.destination, configuration.installed, places).contains(places[0].name);
     XAAS_TRY(const image::Usage usage, image::usage_of(bundle_, configuration));
     std::set<std::string> sources;
     for (const Digest& unit : usage.units)
       sources.insert(bundle_.units.at(unit).source);
     XAAS_TRY(const std::set<std::string> leaks, harvest::leaking_sources(session));
-    warnings_.add_leaks(leaks, sources);
+    names_directory |= warnings_.add_leaks(leaks, sources);
     XAAS_TRY(const auto vector_returns, harvest::vector_returns(session));
     warnings_.add_vector_returns(vector_returns, sources);
-    return {};
+    return names_directory;
   }
 
   // Of project::build(): all steps can succeed and install nothing.
@@ -479,7 +533,9 @@ private:
   session::Rocm rocm_;
   session::Nasm nasm_;
   fs::path cache_;
-  std::map<Digest, std::set<Digest>> texts_; // by unit; several texts can give the same unit
+  std::vector<spec::Configuration> configurations_; // that become IR
+  std::map<std::string, size_t> same_as_;           // ids of those that need not be built: in bundle_
+  std::map<Digest, std::set<Digest>> texts_;        // by unit; several texts can give the same unit
   std::vector<std::string> differences_;
   Surroundings surroundings_;
   std::vector<std::string> steps_; // of the current build that succeeded

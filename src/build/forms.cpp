@@ -23,6 +23,23 @@ Forms forms_of(const std::vector<spec::SpecializationPoint>& points,
   return forms;
 }
 
+std::vector<spec::Configuration> later_at_other_levels(const std::vector<spec::SpecializationPoint>& points,
+                                                       const std::vector<spec::Configuration>& configurations,
+                                                       const spec::Configuration& configuration) {
+  const auto value = [](const spec::Configuration& of, const std::string& point) {
+    const std::string* const chosen = of.find(point);
+    return chosen ? *chosen : std::string();
+  };
+  std::vector<spec::Configuration> found;
+  auto each = std::find(configurations.begin(), configurations.end(), configuration);
+  for (each += each != configurations.end(); each != configurations.end(); ++each)
+    if (each->find("isa") && std::all_of(points.begin(), points.end(), [&](const auto& point) {
+          return point.name == "isa" || value(*each, point.name) == value(configuration, point.name);
+        }))
+      found.push_back(*each);
+  return found;
+}
+
 std::vector<std::string> ids_of(const std::vector<spec::Configuration>& configurations) {
   std::vector<std::string> ids;
   for (const spec::Configuration& configuration : configurations)

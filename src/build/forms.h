@@ -18,6 +18,11 @@ struct Forms {
 Forms forms_of(const std::vector<spec::SpecializationPoint>& points,
                const std::vector<spec::Configuration>& configurations);
 
+// The configurations after `configuration` that differ from it only in `isa`.
+std::vector<spec::Configuration> later_at_other_levels(const std::vector<spec::SpecializationPoint>& points,
+                                                       const std::vector<spec::Configuration>& configurations,
+                                                       const spec::Configuration& configuration);
+
 std::vector<std::string> ids_of(const std::vector<spec::Configuration>& configurations);
 
 } // namespace xaas::build

@@ -126,6 +126,8 @@ Json report_json(const build::Report& report, const std::string& image) {
                                   {"programs", each.programs},
                                   {"compiled", each.compiled},
                                   {"reused", each.reused},
+                                  {"differences", each.differences},
+                                  {"same_as", each.same_as.empty() ? Json() : Json(each.same_as)},
                                   {"seconds", each.seconds.wall},
                                   {"steps", steps_json(each.steps)}});
   Json natives = Json::array();
@@ -162,10 +164,14 @@ std::string report_text(const build::Report& report, const std::string& image, b
     return of_sources + "time " + wall_and_cpu(report.seconds) + " s (CPU)\n" + end;
   std::vector<std::vector<std::string>> rows = {
       {"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS", "COMPILED", "REUSED"}};
-  for (const build::ConfigurationReport& each : report.configurations)
+  for (const build::ConfigurationReport& each : report.configurations) {
     rows.push_back({each.id, std::to_string(each.units), std::to_string(each.modules),
-                    std::to_string(each.native_objects), std::to_string(each.programs),
-                    std::to_string(each.compiled), std::to_string(each.reused)});
+                    std::to_string(each.native_objects), std::to_string(each.programs)});
+    if (each.same_as.empty())
+      rows.back().insert(rows.back().end(), {std::to_string(each.compiled), std::to_string(each.reused)});
+    else
+      rows.back().push_back("as " + each.same_as);
+  }
   std::string text =
       table(rows) +
       "(UNITS: compiled sources; MODULES: the IR modules that serve them; NATIVE: inputs and "

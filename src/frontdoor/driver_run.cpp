@@ -23,6 +23,7 @@
 #include "hip/hip_arguments.h"
 #include "link.h"
 #include "openmp/openmp_arguments.h"
+#include "other_levels.h"
 #include "standard_input.h"
 
 #include <xaas/known/include_names.h>
@@ -82,6 +83,10 @@ public:
     std::unique_ptr<clang::driver::Compilation> compilation(driver.BuildCompilation(arguments));
     if (!compilation || compilation->containsError())
       return 1;
+    if (compilation->getArgs().hasArg(clang::options::OPT__HASH_HASH_HASH,
+                                      clang::options::OPT_print_enabled_extensions))
+      if (const Result<void> noted = differs_at_levels(session_, "clang", "it prints its arguments"); !noted)
+        return print_error(noted.error());
     if (compilation->getArgs().hasArg(clang::options::OPT__HASH_HASH_HASH)) {
       compilation->getJobs().Print(llvm::errs(), "\n", true);
       return diagnostics.hasErrorOccurred() ? 1 : 0;
@@ -144,6 +149,10 @@ private:
       const bool alone = is_for_device(job); // device code only (--cuda-device-only)
       if (alone)
         for_devices.push_back(&job);
+      if (group != groups.end() || alone)
+        if (const Result<void> noted = differs_at_levels(session_, "device code", "it is compiled again");
+            !noted)
+          return print_error(noted.error());
       const int code = group != groups.end() ? run_with_devices(compilation, group->second)
                        : alone               ? execute(compilation, job)
                                              : run_job(compilation, job);
@@ -329,24 +338,49 @@ private:
       add_modules(compilation, job);
     const std::vector<std::string> arguments = strings(job.getArguments());
     if (job.getCreator().isLinkJob())
-      return is_of_device(job) ? execute(compilation, job)
-                               : capture_link(session_, linker_arguments(arguments));
+      return is_of_device(job) ? execute(compilation, job) : run_link(arguments);
     CompileResult result = {CompileOutcome::not_ours, {}, {}};
     if (!arguments.empty() && arguments[0] == "-cc1")
       result = capture_compile(session_, prepared_.written, {arguments.begin() + 1, arguments.end()}, {});
     else if (!arguments.empty() && arguments[0] == "-fc1")
       result = capture_fortran(session_, prepared_.written, job.getExecutable(), arguments);
+    if (!arguments.empty() && arguments[0] == "-fc1")
+      if (const Result<void> noted = differs_at_levels(session_, output_of(job).string(), "it is Fortran");
+          !noted)
+        return print_error(noted.error());
     if (result.outcome == CompileOutcome::captured)
       return 0;
     if (result.outcome == CompileOutcome::failed)
       return 1;
     const int code = execute_compile(compilation, job, arguments);
+    const Result<void> compared =
+        result.outcome == CompileOutcome::not_ours
+            ? compare_program(session_, words_of(job), code)
+            : differs_at_levels(session_, result.output.string(), "it is a native object");
+    if (!compared)
+      return print_error(compared.error());
     if (code == 0 && result.outcome == CompileOutcome::carried)
       note_native_object(session_, result.output, result.reason);
     if (code == 0 && result.outcome == CompileOutcome::not_ours && makes_ptx(arguments) &&
         !is_temporary(compilation, output_of(job)))
       capture_file({{arguments.begin() + 1, arguments.end()}, {}, output_of(job)});
     return code;
+  }
+
+  static std::vector<std::string> words_of(const clang::driver::Command& job) {
+    std::vector<std::string> words = strings(job.getArguments());
+    words.insert(words.begin(), job.getExecutable());
+    return words;
+  }
+
+  int run_link(const std::vector<std::string>& arguments) {
+    const auto names_level = [this](const std::string& word) {
+      return !session_.level.empty() && word.ends_with("=" + session_.level);
+    };
+    if (std::any_of(arguments.begin(), arguments.end(), names_level)) // -plugin-opt=mcpu=
+      if (const Result<void> noted = differs_at_levels(session_, "ld", "it optimizes"); !noted)
+        return print_error(noted.error());
+    return capture_link(session_, linker_arguments(arguments));
   }
 
   static bool is_for_device(const clang::driver::Command& job) {

@@ -6,6 +6,7 @@
 #include "fortran/compile.h"
 #include "hip/hipcc.h"
 #include "link.h"
+#include "other_levels.h"
 
 #include <xaas/base/trace.h>
 #include <xaas/frontdoor/front_door.h>
@@ -56,8 +57,16 @@ bool is_front_door(const std::string& argv0) {
          name == "nvcc" || name == "hipcc" || name == "nasm" || name == "ld";
 }
 
+// Tools of GPU compilers, whose commands nothing compares with those at other levels.
+static bool compares_levels(const std::string& argv0) {
+  return !is_nvcc(argv0) && !is_hipcc(argv0) && !is_device_linker(fs::path(argv0).filename().string());
+}
+
 static int run_tool(const session::Session& session, const std::string& argv0,
                     const std::vector<std::string>& arguments) {
+  if (!compares_levels(argv0))
+    if (const Result<void> noted = differs_at_levels(session, argv0, "it is a tool of GPU compilers"); !noted)
+      return print_error(noted.error());
   if (is_linker(argv0))
     return capture_link(session, arguments);
   if (is_assembler(argv0))

@@ -15,7 +15,8 @@
 // is always inlined into it; its own attribute brings some of them. The rest is needed by the module.
 //
 // Clang's table of builtins has the features. Some intrinsics come from a builtin that Clang translates by
-// hand, and have no entry. In Clang's own headers, functions have an attribute for all that they call.
+// hand, and have no entry. In Clang's own headers, functions have an attribute for all that they call. Those
+// of SSE and SSE2, which some macros call, are known by their names.
 //
 // Rejected: the features of the level for which the module was compiled first. Which one is first depends on
 // what a cache has, and the object must not.
@@ -67,6 +68,11 @@ std::map<unsigned, std::vector<std::string>> intrinsics_of_x86() {
       if (const unsigned intrinsic =
               llvm::Intrinsic::getIntrinsicForClangBuiltin("x86", builtins.getName(id)))
         found.try_emplace(intrinsic, first_alternative(builtins.getRequiredFeatures(id)));
+  // By their names (llvm.x86.sse.ldmxcsr). Every x86-64 has these.
+  for (unsigned intrinsic = 1; intrinsic < llvm::Intrinsic::num_intrinsics; ++intrinsic)
+    for (const char* feature : {"sse", "sse2"})
+      if (llvm::Intrinsic::getBaseName(intrinsic).starts_with("llvm.x86." + std::string(feature) + "."))
+        found.try_emplace(intrinsic, std::vector<std::string>{feature});
   return found;
 }
 

@@ -23,7 +23,7 @@
 // same, its tokens are, too. Paths are recorded without the build's location and asked with that of the
 // present one.
 //
-// Messages of the preprocessor may show the number of a line among the predefined macros, so runs with
+// Messages of the preprocessor may show the number of a line among the predefined macros; runs with such
 // messages are not recorded, nor are those that read the time. Paths must mean the same in another build: a
 // run is not recorded either if a file contains the path of a directory of the build, or if the name in an
 // #include enters such a directory from above (`#include "build/config.h"` with the directory above as -I) or
@@ -160,10 +160,30 @@ std::optional<FoundInputs> find_inputs(const session::Session& session,
     check.start();
     if (auto dependencies = read_paths(session, record->paths, &check)) {
       describe_target(*compiler, record->result);
+      record->result.inputs = text;
       return FoundInputs{std::move(record->result), *std::move(dependencies)};
     }
   }
   return std::nullopt;
+}
+
+std::optional<Preprocessed> result_for(const session::Session& session,
+                                       const clang::CompilerInvocation& other,
+                                       const clang::CompilerInvocation& invocation, const ir::Unit& unit,
+                                       const Preprocessed& run) {
+  std::optional<InputsRecord> record = read_record(run.inputs);
+  IdleCompiler idle(other, llvm::vfs::getRealFileSystem());
+  clang::CompilerInstance* const compiler = idle.get();
+  if (!record || !compiler)
+    return std::nullopt;
+  describe_target(*compiler, record->result);
+  if (key_of(session, other, unit, record->result.features) !=
+      key_of(session, invocation, unit, run.features))
+    return std::nullopt;
+  const PredefinedMacros macros = PredefinedMacros::of(*compiler);
+  if (record->other_macros != macros.others || !record->macros.are_same_in(macros))
+    return std::nullopt;
+  return std::move(record->result);
 }
 
 bool is_result_of_run(const session::Session& session, const FoundInputs& found, const Preprocessed& run) {

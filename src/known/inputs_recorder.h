@@ -29,8 +29,8 @@ public:
   llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files() const { return files_; }
   // Call it before the main file is entered.
   void attach(clang::CompilerInstance& compiler);
-  // Call it after a run without messages of the preprocessor. The inputs with the run's result, for
-  // remember_inputs(); empty if they cannot be described.
+  // Call it after a run whose messages of the preprocessor are of files alone. The inputs with the run's
+  // result, for remember_inputs(); empty if they cannot be described.
   std::string finish(clang::CompilerInstance& compiler, const Preprocessed& result);
 
 private:

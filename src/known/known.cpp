@@ -301,6 +301,12 @@ static bool holds(const KnownUnit& unit, const Keys& keys, const Digest& key) {
                                              unit.features.begin(), unit.features.end()));
 }
 
+bool serves(const KnownUnit& unit, const Keys& keys, const Keys& other) {
+  if (unit.plain)
+    return plain_key(keys, unit) == plain_key(other, unit);
+  return unit.upward && keys.upward && other.upward == keys.upward && holds(unit, other, *other.upward);
+}
+
 std::optional<KnownUnit> find_known(const session::Session& session, const Keys& keys) {
   const store::Cache cache = cache_of(session);
   for (const Digest& key : all_of(keys))

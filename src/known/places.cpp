@@ -12,15 +12,17 @@ constexpr char mark = '\x01';
 
 struct Place {
   std::string path, name; // name: "\x01<number>\x01"
+  size_t number;
 };
 
-// Longer paths first, because one prefix may contain another.
+// Longer paths first, because one prefix may contain another; of equal ones, the last.
 std::vector<Place> places_of(const session::Session& session) {
   std::vector<Place> places;
   for (size_t i = 0; i < session.prefixes.size(); ++i)
-    places.push_back({session.prefixes[i].first.string(), mark + std::to_string(i) + mark});
-  std::sort(places.begin(), places.end(),
-            [](const Place& a, const Place& b) { return a.path.size() > b.path.size(); });
+    places.push_back({session.prefixes[i].first.string(), mark + std::to_string(i) + mark, i});
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    return std::pair(a.path.size(), a.number) > std::pair(b.path.size(), b.number);
+  });
   return places;
 }
 

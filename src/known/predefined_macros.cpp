@@ -111,17 +111,31 @@ void for_each_word(llvm::StringRef text, const std::function<void(llvm::StringRe
   }
 }
 
-// True if a line is continued within a word.
-bool splits_words(llvm::StringRef text) {
-  for (size_t at = text.find("\\\n"); at != llvm::StringRef::npos; at = text.find("\\\n", at + 1))
-    if (at > 0 && at + 2 < text.size() && is_word_character(text[at - 1]) && is_word_character(text[at + 2]))
-      return true;
-  return text.contains("\\\r") || text.contains("?\?/");
+// The text with its continued lines joined, as the lexer reads it.
+std::string with_joined_lines(llvm::StringRef text) {
+  std::string joined;
+  while (!text.empty()) {
+    const size_t at = std::min(text.find('\\'), text.find("?\?/"));
+    joined += text.take_front(at);
+    text = text.substr(at);
+    const llvm::StringRef rest =
+        text.drop_front(std::min<size_t>(text.size(), text.starts_with("?") ? 3 : 1));
+    const llvm::StringRef after = rest.ltrim(" \t\v\f");
+    if (after.starts_with("\n") || after.starts_with("\r"))
+      text = after.drop_front(after.starts_with("\r\n") || after.starts_with("\n\r") ? 2 : 1);
+    else {
+      joined += text.drop_back(rest.size());
+      text = rest;
+    }
+  }
+  return joined;
 }
 
 // True if a text may name a builtin of x86 that needs features. Their names contain "ia32".
 bool may_name_features(const clang::IdentifierTable& words, clang::Builtin::Context& builtins,
-                       llvm::StringRef text) {
+                       llvm::StringRef source) {
+  const std::string joined = with_joined_lines(source);
+  const llvm::StringRef text = joined;
   for (size_t at = text.find("ia32"); at != llvm::StringRef::npos; at = text.find("ia32", at + 1)) {
     size_t start = at;
     while (start > 0 && is_word_character(text[start - 1]))
@@ -132,7 +146,7 @@ bool may_name_features(const clang::IdentifierTable& words, clang::Builtin::Cont
     if (id == clang::Builtin::NotBuiltin || *builtins.getRequiredFeatures(id) != '\0')
       return true;
   }
-  return splits_words(text);
+  return false;
 }
 
 // `#define __NAME` and `#define __NAME text`.

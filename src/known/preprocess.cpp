@@ -153,6 +153,7 @@ public:
 
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& message) override {
     DiagnosticConsumer::HandleDiagnostic(level, message);
+    all_in_files_ &= is_in_file(message);
     if (!is_of_preprocessor(message.getID()))
       return;
     any_ = true;
@@ -171,13 +172,23 @@ public:
   }
 
   Digest digest() { return hasher_.finish(); }
-  bool any() const { return any_; }
+  // False if one of the preprocessor's messages, or a note about it, may show a line of the predefined
+  // macros. Its number depends on the target.
+  bool are_of_files() const { return !any_ || all_in_files_; }
 
 private:
+  static bool is_in_file(const clang::Diagnostic& message) {
+    if (!message.hasSourceManager() || message.getLocation().isInvalid())
+      return false;
+    const clang::SourceManager& sources = message.getSourceManager();
+    return sources.getFileEntryForID(sources.getFileID(sources.getExpansionLoc(message.getLocation()))) !=
+           nullptr;
+  }
+
   void add(const std::string& text) { hasher_.update_part(text); }
   const session::Session& session_;
   Hasher hasher_;
-  bool any_ = false;
+  bool any_ = false, all_in_files_ = true;
 };
 
 // True if declarations that nothing uses leave no trace.
@@ -197,7 +208,7 @@ std::optional<Preprocessed> result_of(TokenRecorder& recorder, Messages& message
   if (!result)
     return result;
   describe_target(compiler, *result);
-  if (!messages.any())
+  if (messages.are_of_files())
     result->inputs = inputs.finish(compiler, *result);
   return result;
 }

@@ -71,6 +71,32 @@ Result<CompileLog> read_compile_log(const Session& session) {
   return log;
 }
 
+static fs::path other_level_path(const Session& session, const std::string& level) {
+  return session.directory / "other-levels" / level;
+}
+
+Result<void> note_other_level(const Session& session, const std::string& level, const std::string& reason) {
+  return write_file(other_level_path(session, level), reason + "\n", 0644, false);
+}
+
+std::vector<std::string> equal_levels(const Session& session) {
+  std::vector<std::string> equal;
+  for (const std::string& level : session.other_levels)
+    if (std::error_code code; !fs::exists(other_level_path(session, level), code))
+      equal.push_back(level);
+  return equal;
+}
+
+Result<std::map<std::string, std::string>> level_differences(const Session& session) {
+  std::map<std::string, std::string> differences;
+  for (const std::string& level : session.other_levels) {
+    XAAS_TRY(const std::vector<std::string> lines, lines_of(other_level_path(session, level)));
+    if (!lines.empty())
+      differences[level] = lines.front();
+  }
+  return differences;
+}
+
 void note_native_object(const Session& session, const fs::path& object, const std::string& reason) {
   std::error_code code;
   if (!fs::is_regular_file(object, code)) // not a pipe or /dev/null

@@ -24,6 +24,7 @@ Json to_json(const Session& session) {
               {"arch", session.arch},
               {"sysroot", session.sysroot.string()},
               {"level", session.level},
+              {"other_levels", session.other_levels},
               {"gpus", session.gpus},
               {"clang", session.clang.string()},
               {"flang", session.flang.string()},
@@ -46,7 +47,7 @@ Json to_json(const Session& session) {
 
 Result<void> write_session(const Session& session) {
   for (const char* name : {"outputs", "native", "device-files", "kit", "machine-files", "lesser",
-                           "working-features", "leaks", "vectors"})
+                           "working-features", "other-levels", "leaks", "vectors"})
     XAAS_CHECK(make_directories(session.directory / name));
   XAAS_TRY(const std::string text, json_text(to_json(session), "the directories of the build", 2));
   return write_file(session.directory / session_file, text + "\n");
@@ -61,6 +62,7 @@ Result<Session> read_session(const fs::path& directory) {
   XAAS_TRY(session.arch, reader.string_at("arch"));
   XAAS_TRY(session.sysroot, reader.string_or("sysroot", ""));
   XAAS_TRY(session.level, reader.string_at("level"));
+  XAAS_TRY(session.other_levels, reader.strings_at("other_levels"));
   XAAS_TRY(session.gpus, reader.strings_at("gpus"));
   XAAS_TRY(session.clang, reader.string_at("clang"));
   XAAS_TRY(session.flang, reader.string_at("flang"));

@@ -75,6 +75,10 @@ struct ConfigurationReport {
   uint64_t units = 0, modules = 0, native_objects = 0, programs = 0;
   uint64_t compiled = 0,
            reused = 0; // front-end runs, and results from the cache; both include configure checks
+  // Set if it was not built, because the build of this other configuration showed that it would be the same.
+  std::string same_as;
+  // The other ISA levels whose build would differ, each with the first command of this one that shows it.
+  std::map<std::string, std::string> differences;
   std::vector<std::string> executables; // installed programs that links made, by path
   Digest content;                       // image::content_of
   Steps steps;

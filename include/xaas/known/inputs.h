@@ -29,6 +29,14 @@ std::optional<FoundInputs> find_inputs(const session::Session& session,
                                        const clang::CompilerInvocation& invocation, const ir::Unit& unit,
                                        const llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem>& files);
 
+// The result of another compile of the same files if it reads the same as `run`, which was made for
+// `invocation`. The compiles may differ in their instruction set. Nothing if they would read different
+// macros, or if that is not known. No file is read.
+std::optional<Preprocessed> result_for(const session::Session& session,
+                                       const clang::CompilerInvocation& other,
+                                       const clang::CompilerInvocation& invocation, const ir::Unit& unit,
+                                       const Preprocessed& run);
+
 // Files the inputs of a run, if they are all that decides its result. A cache that cannot be written (no
 // space) only costs time.
 void remember_inputs(const session::Session& session, const clang::CompilerInvocation& invocation,

@@ -70,6 +70,9 @@ bool may_be_known(const session::Session& session, const clang::CompilerInvocati
 // The user's own cache, then the shared one.
 store::Cache cache_of(const session::Session& session);
 
+// True if the outcome of one compile is that of another one, which has other keys.
+bool serves(const KnownUnit& unit, const Keys& keys, const Keys& other);
+
 std::optional<KnownUnit> find_known(const session::Session& session, const Keys& keys);
 // Sets the mark after a compile whose outcome could not be filed, so that the next one looks for it.
 void look_next_time(const session::Session& session, const Marks& marks);

@@ -42,8 +42,8 @@ struct Preprocessed {
   std::vector<std::string> features; // enabled ones, sorted
   unsigned atomic_width = 0;         // bits
 
-  // All of the above as a result of what the preprocessor read, for remember_inputs(); empty if it cannot be
-  // described.
+  // All of the above as a result of what the preprocessor read, for remember_inputs() and result_for(); empty
+  // if it cannot be described.
   std::string inputs;
 };
 

@@ -33,6 +33,8 @@ struct Session {
   std::string arch;  // "x86_64"
   fs::path sysroot;  // whose headers and libraries the build uses; empty: none
   std::string level; // ISA level of the configuration; "": no level is passed, the compiler's default applies
+  // Other ISA levels for which this build may be the same; every command says where it is not (log.h).
+  std::vector<std::string> other_levels;
   std::vector<std::string>
       gpus;       // architectures that device code is compiled for (sm_90); none: those that the build names
   fs::path clang; // the clang with the headers and helpers

@@ -2,6 +2,7 @@
 #include "c/known_compile.h"
 #include "device/units.h"
 #include "llvm_ir/compile.h"
+#include "other_levels.h"
 #include "plugins.h"
 #include "working_object.h"
 
@@ -85,13 +86,11 @@ namespace {
 // A second pass of the front end for the build machine's own level, if the configuration's is above it. It
 // prints and writes nothing, because the first pass did. Empty if the source compiles only for the
 // configuration's level.
-std::string lesser_bitcode(std::vector<std::string> command, const session::Session& session,
+std::string lesser_bitcode(const std::vector<std::string>& command, const session::Session& session,
                            llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files, const std::string& level) {
-  for (size_t i = 0; i + 1 < command.size(); ++i)
-    if (command[i] == "-target-cpu" && command[i + 1] == session.level)
-      command[i + 1] = level;
   clang::TextDiagnosticBuffer messages;
-  std::shared_ptr<clang::CompilerInvocation> invocation = known::parse_command(command, messages);
+  std::shared_ptr<clang::CompilerInvocation> invocation =
+      known::parse_command(at_level(session, command, level), messages);
   if (!invocation)
     return {};
   invocation->getDependencyOutputOpts() = clang::DependencyOutputOptions();
@@ -117,6 +116,9 @@ public:
     XAAS_TRY(FrontendResult frontend, compile_.compile(&messages));
     if (!frontend.compiled) {
       std::cerr << frontend.messages;
+      XAAS_CHECK(compare_levels(session_, writer_.draft().source, [this](const std::string& level) {
+        return fails_at(level) ? "" : "it may compile there";
+      }));
       return CompileResult{CompileOutcome::failed, {}, {}};
     }
     if (!frontend.refusal.empty())
@@ -133,7 +135,7 @@ public:
     std::cerr << frontend.messages; // Clang compiles a carried source again, and prints its messages itself
     if (may_be_known)
       compile_.file(unit);
-    return writer_.write(unit, false, compile_.text());
+    return write(unit, false);
   }
 
 private:
@@ -170,9 +172,51 @@ private:
   Result<CompileResult> use(const known::KnownUnit& known) {
     if (std::optional<CompileResult> unusable = add_device_code(known))
       return *unusable;
-    XAAS_TRY(const CompileResult result, writer_.write(known, true, compile_.text()));
+    XAAS_TRY(const CompileResult result, write(known, true));
     std::cerr << known::with_places(session_, known.messages);
     return result;
+  }
+
+  Result<CompileResult> write(const known::KnownUnit& unit, bool reused) {
+    XAAS_CHECK(compare_levels(session_, writer_.draft().source,
+                              [&](const std::string& level) { return difference_at(level, unit); }));
+    return writer_.write(unit, reused, compile_.text());
+  }
+
+  // Null if Clang refuses the arguments there.
+  std::shared_ptr<clang::CompilerInvocation> invocation_at(const std::string& level) const {
+    clang::TextDiagnosticBuffer messages;
+    std::shared_ptr<clang::CompilerInvocation> invocation =
+        known::parse_command(at_level(session_, command_, level), messages);
+    if (invocation) // this compile has written them
+      invocation->getDependencyOutputOpts() = clang::DependencyOutputOptions();
+    return invocation;
+  }
+
+  // Empty if the compile for another level gives the same unit, messages and object.
+  std::string difference_at(const std::string& level, const known::KnownUnit& unit) const {
+    session::Session session = session_;
+    session.level = level;
+    if (has_profile_ || !writer_.draft().plugins.empty() || !device_.offload.empty() || device_.capture)
+      return "it has more than its source";
+    if (!unit.plain && !(unit.working_features && working_level(session) == level))
+      return "its working object is that of a level";
+    const std::shared_ptr<clang::CompilerInvocation> invocation = invocation_at(level);
+    const Result<ir::UnitOptions> options =
+        invocation ? ir::options_of(*invocation)
+                   : Result<ir::UnitOptions>(make_error(ErrorKind::failed, "arguments"));
+    if (!options || options->digest() != writer_.draft().options)
+      return "its options differ";
+    return compile_.difference_for(session, *invocation, unit);
+  }
+
+  bool fails_at(const std::string& level) const {
+    const std::shared_ptr<clang::CompilerInvocation> invocation = invocation_at(level);
+    if (!invocation || device_.capture || !device_.offload.empty())
+      return false;
+    session::Session session = session_;
+    session.level = level;
+    return !run_frontend(session, invocation, llvm::vfs::getRealFileSystem(), nullptr).compiled;
   }
 
   const session::Session& session_;

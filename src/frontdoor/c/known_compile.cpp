@@ -166,6 +166,32 @@ void KnownCompile::file(const known::KnownUnit& unit) const {
     known::look_next_time(session_, marks_);
 }
 
+// Most sources look at no macro that differs. Some do, and include other headers of intrinsics by that.
+std::optional<known::Preprocessed>
+KnownCompile::preprocessed_for(const session::Session& other,
+                               const clang::CompilerInvocation& invocation) const {
+  if (auto there = known::result_for(session_, invocation, *invocation_, draft_, *preprocessed_))
+    return there;
+  if (std::optional<known::FoundInputs> found = known::find_inputs(other, invocation, draft_, files_))
+    return std::move(found->preprocessed);
+  std::optional<known::Preprocessed> there = known::preprocess(other, invocation, files_);
+  if (there)
+    known::remember_inputs(other, invocation, draft_, *there);
+  return there;
+}
+
+std::string KnownCompile::difference_for(const session::Session& other,
+                                         const clang::CompilerInvocation& invocation,
+                                         const known::KnownUnit& unit) const {
+  if (!preprocessed_ || !keys_)
+    return "what it reads is not known";
+  const std::optional<known::Preprocessed> there = preprocessed_for(other, invocation);
+  if (!there || there->text != preprocessed_->text)
+    return "its text depends on the instruction set";
+  const known::Keys keys = known::keys_of(other, invocation, draft_, *there, working_level(other));
+  return known::serves(unit, *keys_, keys) ? "" : "its code depends on the instruction set";
+}
+
 std::optional<Digest> KnownCompile::text() const {
   return preprocessed_ ? std::optional(preprocessed_->text) : std::nullopt;
 }

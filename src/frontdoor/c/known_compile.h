@@ -28,6 +28,11 @@ public:
   // Files the outcome of compile(), with what the caller added.
   void file(const known::KnownUnit& unit) const;
 
+  // Empty if the same compile for another level has the same outcome. `invocation` asks for no dependency
+  // files.
+  std::string difference_for(const session::Session& other, const clang::CompilerInvocation& invocation,
+                             const known::KnownUnit& unit) const;
+
   // The digest of the tokens, if they were read.
   std::optional<Digest> text() const;
   // The files that a further run of the front end over the same source must read.
@@ -35,6 +40,8 @@ public:
 
 private:
   void set_preprocessed(std::optional<known::Preprocessed> preprocessed);
+  std::optional<known::Preprocessed> preprocessed_for(const session::Session& other,
+                                                      const clang::CompilerInvocation& invocation) const;
   void listen();
   const known::KnownUnit* find_by_inputs();
   std::optional<std::vector<std::string>> working_features(const FrontendResult& frontend) const;

@@ -15,6 +15,7 @@
 #include "foreign_modules.h"
 #include "fortran/module.h"
 #include "fortran/options.h"
+#include "other_levels.h"
 #include "working_object.h"
 
 #include <xaas/base/process.h>
@@ -108,12 +109,10 @@ std::string lesser_bitcode(const session::Session& session, const FortranCommand
     return {};
   std::string modules = ".";
   Arguments& arguments = lesser.front_end;
-  for (size_t i = 0; i + 1 < arguments.size(); ++i) {
-    if (arguments[i] == "-target-cpu" && arguments[i + 1] == session.level)
-      arguments[i + 1] = level;
+  arguments = at_level(session, arguments, level);
+  for (size_t i = 0; i + 1 < arguments.size(); ++i)
     if (arguments[i] == "-module-dir")
       modules = std::exchange(arguments[i + 1], directory->path().string());
-  }
   if (modules == ".")
     arguments.insert(arguments.end(), {"-module-dir", directory->path().string()});
   arguments.insert(arguments.end(), {"-I", modules});

@@ -21,6 +21,7 @@
 #include "llvm_ir/compile.h"
 #include "c/frontend.h"
 #include "debug_metadata.h"
+#include "other_levels.h"
 #include "standard_input.h"
 
 #include <xaas/base/text.h>
@@ -219,6 +220,7 @@ FrontendResult read_module(const session::Session& session, const std::string& i
 
 Result<CompileResult> capture_ir(const session::Session& session, const clang::CompilerInvocation& invocation,
                                  UnitWriter writer) {
+  XAAS_CHECK(differs_at_levels(session, writer.draft().source, "it is LLVM IR"));
   FrontendResult made = read_module(session, invocation.getFrontendOpts().Inputs[0].getFile().str(),
                                     invocation.getTargetOpts());
   if (!made.refusal.empty())

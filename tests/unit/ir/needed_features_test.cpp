@@ -35,7 +35,7 @@ std::optional<std::vector<std::string>> needed(const std::string& text, bool com
 const std::string intrinsics =
     "define internal i32 @_mm_abs(i32 %a) alwaysinline \"xaas-target\"=\"target:ssse3\" { ret i32 %a }\n"
     "declare i32 @llvm.x86.sse42.crc32.32.8(i32, i8)\n"
-    "declare void @llvm.x86.sse.ldmxcsr(ptr)\n"
+    "declare i64 @llvm.x86.xgetbv(i32)\n"
     "declare i32 @llvm.x86.sse2.pmovmskb.128(<16 x i8>)\n";
 
 TEST(NeededFeatures, OfFunctionsThatAreInlined) {
@@ -81,16 +81,18 @@ TEST(NeededFeatures, OfIntrinsics) {
 
 // Clang translates some builtins by hand.
 TEST(NeededFeatures, UnknownIntrinsicsAreThoseOfHeaders) {
-  const std::string in_header = intrinsics +
-                                "define internal void @_mm_setcsr(ptr %a) alwaysinline "
-                                "\"xaas-target\"=\"target:sse\" "
-                                "{ call void @llvm.x86.sse.ldmxcsr(ptr %a) ret void }\n"
-                                "define void @f(ptr %a) { call void @_mm_setcsr(ptr %a) ret void }";
-  EXPECT_THAT(needed(in_header), Optional(IsEmpty()));
+  const std::string in_header =
+      intrinsics + "define internal i64 @_mm_xgetbv(i32 %a) alwaysinline \"xaas-target\"=\"target:xsave\" "
+                   "{ %r = call i64 @llvm.x86.xgetbv(i32 %a) ret i64 %r }\n"
+                   "define i64 @f(i32 %a) { %r = call i64 @_mm_xgetbv(i32 %a) ret i64 %r }";
+  EXPECT_THAT(needed(in_header), Optional(ElementsAre("xsave")));
   EXPECT_EQ(needed(in_header, false), std::nullopt);
   EXPECT_EQ(
-      needed(intrinsics + "define void @f(ptr %a) { call void @llvm.x86.sse.ldmxcsr(ptr %a) ret void }"),
+      needed(intrinsics + "define i64 @f(i32 %a) { %r = call i64 @llvm.x86.xgetbv(i32 %a) ret i64 %r }"),
       std::nullopt);
+  EXPECT_THAT(needed("declare void @llvm.x86.sse.ldmxcsr(ptr)\n"
+                     "define void @f(ptr %a) { call void @llvm.x86.sse.ldmxcsr(ptr %a) ret void }"),
+              Optional(IsEmpty()));
 }
 
 // A new version of Clang may write its tables in another way.

@@ -309,6 +309,16 @@ TEST_F(Inputs, OfOptionsThatNameTheBuild) {
   EXPECT_FALSE(find(flags("elsewhere", "-DMADE=")));
 }
 
+// A build in the directory of its sources.
+TEST_F(Inputs, OfOneDirectoryForSourcesAndBuild) {
+  session_.prefixes = {{path("src"), "build"}, {path("src"), "."}};
+  write("src/a.c", "#include \"b.h\"\n");
+  write("src/b.h", "int b;\n");
+  const std::string flags = "-I" + path("src").string();
+  ASSERT_TRUE(run(flags));
+  EXPECT_TRUE(find(flags));
+}
+
 TEST_F(Inputs, OfFilesThatNameTheBuildAreNotKept) {
   write("src/a.c", "#include \"" + path("build/made.h").string() + "\"\n");
   write("build/made.h", "int f;\n");
@@ -422,14 +432,28 @@ TEST_F(Inputs, OfSourcesThatNameAnotherDirectoryLikeTheBuildsAreKept) {
   EXPECT_EQ(run("")->inputs, "");
 }
 
+// The result covers messages about the source.
+TEST_F(Inputs, OfSourcesWithMessages) {
+  for (const char* source : {"#warning careful\nint f;\n", "#define A 1\n#define A 2\nint f;\n",
+                             "#if 0\n# STOCKHOLM 1.0\n#endif\nint f;\n"}) {
+    write("src/a.c", source);
+    ASSERT_TRUE(run("-march=x86-64"));
+    EXPECT_TRUE(find("-march=x86-64-v3")) << source;
+  }
+  write("src/a.c", "#ifdef __AVX2__\n#warning careful\n#endif\nint f;\n");
+  ASSERT_TRUE(run("-march=x86-64"));
+  EXPECT_FALSE(find("-march=x86-64-v3"));
+}
+
 TEST_F(Inputs, ThatCannotBeDescribedAreNotKept) {
   for (const char* source :
        {"const char* f = __TIME__;\n", "const char* f = __DATE__;\n", "const char* f = __TIMESTAMP__;\n",
-        "#warning careful\nint f;\n", "#define A 1\n#define A 2\nint f;\n",
-        "#if __has_builtin(__builtin_ia32_vpdpbusd512)\nint f;\n#endif\n",
+        "#define __LONG_MAX__ 1\nint f;\n", "#if __has_builtin(__builtin_ia32_vpdpbusd512)\nint f;\n#endif\n",
         "#define ASK(x) __has_builtin(__builtin_##x)\n#if ASK(ia32_vpdpbusd512)\nint f;\n#endif\n",
         "#define ASK(x) __has_builtin(__builtin_ia##x)\n#if ASK(32_vpdpbusd512)\nint f;\n#endif\n",
         "#if __has_builtin(__builtin_ia3\\\n2_vpdpbusd512)\nint f;\n#endif\n",
+        "#if __has_builtin(__builtin_ia3\\ \t\r\n2_vpdpbusd512)\nint f;\n#endif\n",
+        "const char* f = \"\\\\\";\n#if __has_builtin(__builtin_i\\\na3\\\n2_vpdpbusd512)\nint f;\n#endif\n",
         "#pragma GCC dependency \"a.c\"\nint f;\n", "#pragma GCC /*\n*/ dependency \"a.c\"\nint f;\n",
         "_Pragma(\"GCC dependency \\\"a.c\\\"\") int f;\n"}) {
     write("src/a.c", source);
@@ -437,6 +461,8 @@ TEST_F(Inputs, ThatCannotBeDescribedAreNotKept) {
     ASSERT_TRUE(result) << source;
     EXPECT_EQ(result->inputs, "") << source;
   }
+  write("src/a.c", "#if __has_builtin(__builtin_memcpy)\nint f;\n#endif\nconst char* s = \"a\\n\\\nb\";\n");
+  EXPECT_NE(run("-march=x86-64")->inputs, "");
   write("src/a.c", "#if HAS(vpdpbusd512)\nint f;\n#endif\n");
   const auto by_option = run("-march=x86-64 '-DHAS(x)=__has_builtin(__builtin_ia32_##x)'");
   ASSERT_TRUE(by_option);
