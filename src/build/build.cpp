@@ -215,10 +215,12 @@ private:
     session.sysroot = request_.sysroot;
     if (const std::string* level = configuration.find("isa")) {
       session.level = *level;
-      for (const spec::Configuration& later :
-           later_at_other_levels(bundle_.points, configurations_, configuration))
-        if (!same_as_.contains(later.id()))
-          session.other_levels.push_back(*later.find("isa"));
+      // For AArch64, no outcome of a compile serves another level (known.cpp).
+      if (request_.arch == "x86_64")
+        for (const spec::Configuration& later :
+             later_at_other_levels(bundle_.points, configurations_, configuration))
+          if (!same_as_.contains(later.id()))
+            session.other_levels.push_back(*later.find("isa"));
     }
     session.gpus = build.gpus;
     session.clang = clang_;
