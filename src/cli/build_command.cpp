@@ -87,8 +87,8 @@ public:
         ->check(CLI::Range(1, 100'000))
         ->capture_default_str();
     app.add_flag("--check-sharing", check_sharing_,
-                 "Compile everything, even what other configurations and earlier builds have compiled, and "
-                 "compare the results");
+                 "Compile everything, even what other configurations and earlier builds have compiled, build "
+                 "every ISA level, and compare the results");
     app.add_flag("--check-device-code", check_device_code_,
                  "Assemble all device code once, to find errors that only NVIDIA's assembler reports; needs "
                  "ptxas");

@@ -7,12 +7,13 @@ mkdir src
 cat >src/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.20)
 project(parts C)
-add_executable(parts main.c one.c two.c)
+add_executable(parts main.c one.c two.c level.c)
 install(TARGETS parts)
 END
 printf '#include "value.h"\nint one(int), two(void);\nint main(void) { return one(VALUE) - two(); }\n' >src/main.c
 printf '#include <stdio.h>\nint one(int a) { puts("one"); return a + 1; }\n' >src/one.c
 printf '#include "value.h"\nint two(void) { return VALUE + 1; }\n' >src/two.c
+printf '#ifdef __AVX2__\nint level = 3;\n#else\nint level = 1;\n#endif\n' >src/level.c # else the second level is not built
 printf '#define VALUE 1\n' >src/value.h
 echo '{"name": "parts", "build": {"system": "cmake"}, "isa": ["x86-64", "x86-64-v3"]}' >src/xaas.json
 
