@@ -21,7 +21,7 @@
 //
 //   calling convention of vectors (TargetInfo::getABI)    none over 128 bits in the module, nor its alignment
 //   default alignment for `omp simd aligned`              no such word in an OpenMP pragma
-//   `declare variant`, `metadirective` (isa selectors)    no such word in an OpenMP pragma
+//   isa selectors (`declare variant`, `metadirective`)    no such word in an OpenMP pragma
 //   _Float16 and __bf16 arithmetic                        no such word or number, none in the module
 //   __builtin_ia32_* (exist or not)                       none that needs a feature, or upward
 //   functions with a target attribute of their own        none in the module, or upward
@@ -191,8 +191,7 @@ bool may_be_known(const session::Session& session, const clang::CompilerInvocati
   const clang::PreprocessorOptions& preprocessor = invocation.getPreprocessorOpts();
   const clang::CodeGenOptions& codegen = invocation.getCodeGenOpts();
   const clang::DependencyOutputOptions& dependencies = invocation.getDependencyOutputOpts();
-  return frontend.Inputs.size() == 1 && frontend.Inputs.front().isFile() &&
-         frontend.Inputs.front().getFile() != "-" && frontend.ModuleFiles.empty() &&
+  return frontend.Inputs.size() == 1 && frontend.Inputs.front().isFile() && frontend.ModuleFiles.empty() &&
          frontend.TimeTracePath.empty() && !frontend.ShowStats && preprocessor.ImplicitPCHInclude.empty() &&
          preprocessor.ChainedIncludes.empty() && preprocessor.RemappedFiles.empty() &&
          invocation.getDiagnosticOpts().DiagnosticSerializationFile.empty() &&
@@ -238,7 +237,7 @@ bool may_be_found(const session::Session& session, const Marks& marks) {
 Keys keys_of(const session::Session& session, const clang::CompilerInvocation& invocation,
              const ir::Unit& unit, const Preprocessed& preprocessed, const std::string& working_level) {
   Hasher common;
-  common.update_part("capture 2");
+  common.update_part("capture 3");
   common.update_part(build_id()); // another build of this program may have another canonical form
   common.update_part(preprocessed.text.to_string());
   common.update_part(unit.source);

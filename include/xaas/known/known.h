@@ -63,8 +63,8 @@ Marks marks_of(const session::Session& session, const clang::CompilerInvocation&
                const ir::Unit& unit);
 bool may_be_found(const session::Session& session, const Marks& marks);
 
-// True if tokens and options alone determine the invocation's results. False if it reads or writes further
-// files, other than the session's own placeholder for device code.
+// True if tokens and options alone determine the invocation's results; those of a file or of standard input.
+// False if it reads or writes further files, other than the session's own placeholder for device code.
 bool may_be_known(const session::Session& session, const clang::CompilerInvocation& invocation);
 
 // The user's own cache, then the shared one.

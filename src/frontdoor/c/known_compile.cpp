@@ -1,5 +1,6 @@
 #include "c/known_compile.h"
 
+#include "standard_input.h"
 #include "working_object.h"
 
 #include <xaas/known/places.h>
@@ -26,6 +27,11 @@ KnownCompile::KnownCompile(const session::Session& session,
 const known::KnownUnit* KnownCompile::find() {
   if (session_.cache.empty() || !known::may_be_known(session_, *invocation_))
     return nullptr;
+  from_input_ = is_standard_input(invocation_->getFrontendOpts().Inputs.front().getFile().str());
+  if (from_input_) { // nothing else can read it beforehand, and no record has its text
+    listen();
+    return nullptr;
+  }
   marks_ = known::marks_of(session_, *invocation_, draft_);
   files_ = known::files_read_once();
   if (!session_.check_sharing && !known::may_be_found(session_, marks_)) {
@@ -78,7 +84,7 @@ Result<FrontendResult> KnownCompile::compile(const clang::TextDiagnosticBuffer* 
     frontend.preprocessed = known::preprocess(session_, *invocation_, files_);
   if (listener_)
     set_preprocessed(std::move(frontend.preprocessed));
-  if (listener_ && keys_ && !found_)
+  if (listener_ && keys_ && !found_ && !from_input_)
     known::remember_inputs(session_, *invocation_, draft_, *preprocessed_);
   const bool reads = !preprocessed_ || preprocessed_->reads_instruction_set;
   if (!reads && frontend.plain && preprocessed_->needs_features) {
@@ -160,6 +166,8 @@ known::KnownUnit KnownCompile::outcome_of(FrontendResult& frontend) const {
 }
 
 void KnownCompile::file(const known::KnownUnit& unit) const {
+  if (from_input_)
+    return;
   if (keys_ && (!known_ || differs_ || known_->object.empty()))
     known::remember(session_, marks_, *keys_, unit);
   else if (listener_)
@@ -172,6 +180,8 @@ KnownCompile::preprocessed_for(const session::Session& other,
                                const clang::CompilerInvocation& invocation) const {
   if (auto there = known::result_for(session_, invocation, *invocation_, draft_, *preprocessed_))
     return there;
+  if (from_input_)
+    return std::nullopt;
   if (std::optional<known::FoundInputs> found = known::find_inputs(other, invocation, draft_, files_))
     return std::move(found->preprocessed);
   std::optional<known::Preprocessed> there = known::preprocess(other, invocation, files_);

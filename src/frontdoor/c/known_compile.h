@@ -60,7 +60,8 @@ private:
   std::optional<known::Preprocessed> preprocessed_;
   std::optional<known::Keys> keys_;
   std::optional<known::KnownUnit> known_;
-  bool differs_ = false; // compiling contradicts the known outcome
+  bool from_input_ = false; // the source is standard input
+  bool differs_ = false;    // compiling contradicts the known outcome
 };
 
 } // namespace xaas::frontdoor

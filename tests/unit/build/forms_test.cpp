@@ -48,5 +48,23 @@ TEST(Forms, OnlyTheWeakestLevelIsBuiltFromSource) {
   EXPECT_THAT(ids_of(forms.source), ElementsAre("gpu=cuda,isa=x86-64"));
 }
 
+TEST(Forms, LaterConfigurationsAtOtherLevels) {
+  const std::vector<spec::SpecializationPoint> points = {
+      {"isa", "cpu", "v1", {value("v1", false), value("v2", false), value("v3", false)}, {}},
+      {"mpi", "other", "off", {value("off", false), value("on", false)}, {}}};
+  const std::vector<spec::Configuration> all = every(points);
+  const auto later = [&](const std::string& id) {
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.id() == id; });
+    return ids_of(later_at_other_levels(points, all, *found));
+  };
+  EXPECT_THAT(later("isa=v1,mpi=on"), ElementsAre("isa=v2,mpi=on", "isa=v3,mpi=on"));
+  EXPECT_THAT(later("isa=v2,mpi=off"), ElementsAre("isa=v3,mpi=off"));
+  EXPECT_THAT(later("isa=v3,mpi=off"), IsEmpty());
+  // Without the point, configurations have no level.
+  EXPECT_THAT(later_at_other_levels({}, {spec::Configuration()}, spec::Configuration()), IsEmpty());
+  EXPECT_THAT(later_at_other_levels(points, {}, all.front()), IsEmpty());
+}
+
 } // namespace
 } // namespace xaas::build

@@ -101,10 +101,21 @@ TEST_F(OtherLevels, Assembly) {
   EXPECT_EQ(same("$CC -c a.S -o ../build/a.o"), v2);
 }
 
+TEST_F(OtherLevels, SourcesFromStandardInput) {
+  EXPECT_EQ(same("echo 'int main(void) { return 0; }' | $CC -x c - -o /dev/null"), both);
+  EXPECT_EQ(same("echo 'int f(void) { return 1; }' | $CC -x c -c - -o ../build/a.o"), both);
+  EXPECT_EQ(
+      same("echo 'int f(void) { return 1; } int avx = sizeof(__AVX2__);' | $CC -x c -c - -o ../build/a.o", 1),
+      v2);
+  EXPECT_EQ(same("printf '#ifdef __AVX2__\nint avx;\n#endif\n' | $CC -x c -c - -o ../build/a.o"), v2);
+  // Nothing is filed that another text would find.
+  EXPECT_EQ(same("echo 'int g(void) { return 2; }' | $CC -x c -c - -o ../build/b.o"), both);
+  EXPECT_NE(unit_of("build/a.o").module, unit_of("build/b.o").module);
+}
+
 TEST_F(OtherLevels, NativeObjects) {
   write("src/a.c", "int f(void) { return 1; }\n");
   EXPECT_EQ(same("$CC -mllvm -inline-threshold=1 -c a.c -o ../build/a.o"), none);
-  EXPECT_EQ(same("echo 'int f(void) { return 1; }' | $CC -x c -c - -o ../build/a.o"), none);
   write("src/a.ll", "define i32 @f() { ret i32 1 }\n");
   EXPECT_EQ(same("$CC -c a.ll -o ../build/a.o"), none);
   write("src/a.f90", "subroutine f()\nend subroutine\n");

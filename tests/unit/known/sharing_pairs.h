@@ -371,6 +371,26 @@ inline const Pair pairs[] = {
      {"-O2 -fopenmp"},
      {"-O2 -fopenmp", "x86-64-v3"},
      false},
+    {"declare variant by a macro",
+     "#define ISA isa\nint f_avx2(void);\n"
+     "#define VARIANT _Pragma(\"omp declare variant(f_avx2) match(device = {isa(\\\"avx2\\\")})\")\n"
+     "VARIANT\nint f(void);\nint g(void) { return f(); }\n",
+     {"-O2 -fopenmp"},
+     {"-O2 -fopenmp", "x86-64-v3"},
+     false},
+    {"metadirective",
+     "void f(float* x, int n) {\n"
+     "#pragma omp metadirective when(device = {isa(\"avx2\")} : parallel for) otherwise(simd)\n"
+     "  for (int i = 0; i < n; ++i) x[i] *= 2;\n}\n",
+     {"-O2 -fopenmp -fopenmp-version=52"},
+     {"-O2 -fopenmp -fopenmp-version=52", "x86-64-v3"},
+     false},
+    {"declare variant for another reason",
+     "#include <omp.h>\nint f_host(void);\n#pragma omp declare variant(f_host) match(device = {kind(host)})\n"
+     "int f(void);\nint g(void) { return f() + omp_get_max_threads(); }\n",
+     {"-O2 -fopenmp"},
+     {"-O2 -fopenmp", "x86-64-v3"},
+     true},
     {"versions of a function",
      "__attribute__((target_clones(\"avx2\", \"default\"))) " + plain,
      {"-O2"},

@@ -5,6 +5,10 @@
 #include <xaas/session/log.h>
 #include <xaas/store/cache.h>
 
+#include <gmock/gmock.h>
+
+#include <set>
+
 namespace xaas::known {
 
 namespace {
@@ -75,6 +79,22 @@ TEST_P(SharingOf, KnownOutcomesAreThoseOfCompiling) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SharingOf, ::testing::ValuesIn(pairs), name_of_pair);
+
+// Only `isa` asks for the instruction set (token_recorder.cpp). A new version of Clang may know more
+// selectors.
+TEST(SelectorsOfOpenMP, AreKnown) {
+  const std::set<std::string> selectors = {
+#define OMP_TRAIT_SELECTOR(Enum, TraitSet, Name, RequiresProperty) Name,
+#include <llvm/Frontend/OpenMP/OMPKinds.def>
+  };
+  EXPECT_THAT(selectors,
+              ::testing::IsSubsetOf({"invalid", "kind", "arch", "isa", "device_num", "vendor", "extension",
+                                     "condition", "target", "teams", "parallel", "for", "simd", "dispatch",
+                                     // clauses of `requires`
+                                     "unified_address", "unified_shared_memory", "self_maps",
+                                     "reverse_offload", "dynamic_allocators", "atomic_default_mem_order"}));
+  EXPECT_TRUE(selectors.contains("isa"));
+}
 
 TEST_F(Sharing, GeneratedSourceWithOtherContent) {
   for (const char* build : {"one", "two"}) {
