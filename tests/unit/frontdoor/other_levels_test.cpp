@@ -94,6 +94,13 @@ TEST_F(OtherLevels, OtherJobs) {
   EXPECT_EQ(same("$CC --version && $CC -dumpmachine && $CC -print-search-dirs && $CC -v"), both);
 }
 
+TEST_F(OtherLevels, TheListOfMacrosForMeson) {
+  write("src/meson", "$CC -E -dM - </dev/null\n:\n");
+  EXPECT_EQ(same("sh meson"), both);
+  write("src/other", "$CC -E -dM - </dev/null\n:\n");
+  EXPECT_EQ(same("sh other"), none);
+}
+
 TEST_F(OtherLevels, Assembly) {
   write("src/a.s", ".globl f\nf:\n  vpaddd %ymm0, %ymm1, %ymm2\n  ret\n");
   EXPECT_EQ(same("$CC -c a.s -o ../build/a.o"), both);
