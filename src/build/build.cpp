@@ -122,8 +122,11 @@ private:
     XAAS_CHECK(build_in_own_directory(configuration));
     if (same != same_as_.end() && image::content_of(bundle_.configurations.back()) !=
                                       image::content_of(bundle_.configurations[same->second]))
-      differences_.push_back(configuration.id() + ": expected to be the same as " +
-                             bundle_.configurations[same->second].configuration.id() + ", and is not");
+      return make_error(ErrorKind::failed,
+                        "it is not the same as " + bundle_.configurations[same->second].configuration.id() +
+                            ", and would not have been built without --check-sharing",
+                        "this is a fault of xaas; please report it, and build each level with a command of "
+                        "its own (--isa) until it is mended");
     return {};
   }
 
@@ -141,6 +144,8 @@ private:
 
   // Notes which later configurations would be like the last one, as its compilers compared their commands.
   Result<void> note_same(const session::Session& session, const spec::Configuration& configuration) {
+    if (!session::all_compared(session))
+      return {};
     const std::vector<std::string> equal = session::equal_levels(session);
     for (const spec::Configuration& later :
          later_at_other_levels(bundle_.points, configurations_, configuration)) {
@@ -158,10 +163,11 @@ private:
   }
 
   // The path of the build directory may get into files, so it depends on the configuration alone, not on what
-  // else is built in this run or at the same time.
+  // else is built in this run or at the same time. All ISA levels have the same, because a level may be taken
+  // from another one.
   Result<void> build_in_own_directory(const spec::Configuration& configuration) {
-    const std::string name =
-        directory_name(request_.application.name) + "-" + digest_of(configuration.id()).hex().substr(0, 12);
+    const std::string name = directory_name(request_.application.name) + "-" +
+                             digest_of(id_without_level(configuration)).hex().substr(0, 12);
     XAAS_TRY(const TemporaryDirectory own,
              TemporaryDirectory::create_named(temporary_root(), "xaas-build-", name));
     if (own.path().filename() != "xaas-build-" + name)
@@ -170,6 +176,14 @@ private:
           " is in use or belongs to another machine: files that contain the path of the build directory "
           "differ from those of other builds");
     return build_configuration(configuration, fs::weakly_canonical(own.path()));
+  }
+
+  std::string id_without_level(const spec::Configuration& configuration) const {
+    std::string id;
+    for (const spec::SpecializationPoint& point : bundle_.points)
+      if (const std::string* const value = configuration.find(point.name); value && point.name != "isa")
+        id += point.name + "=" + *value + ",";
+    return id;
   }
 
   // Without the user's cache, a temporary one still serves from one configuration to the next.
@@ -341,9 +355,8 @@ private:
     harvest.end();
     report.steps.harvest += bundling.seconds();
     XAAS_CHECK(read_log(session, report));
-    XAAS_TRY(const bool names_directory, collect_warnings(build, session, bundle_.configurations.back()));
-    if (!names_directory) // which another configuration's build has elsewhere
-      XAAS_CHECK(note_same(session, configuration));
+    XAAS_CHECK(collect_warnings(build, session, bundle_.configurations.back()));
+    XAAS_CHECK(note_same(session, configuration));
     report.seconds = watch.seconds();
     report_.configurations.push_back(std::move(report));
     return {};
@@ -386,8 +399,7 @@ private:
     return {};
   }
 
-  // True if files or units of the configuration contain the path of its build.
-  Result<bool> collect_warnings(const project::ConfigurationBuild& build, const session::Session& session,
+  Result<void> collect_warnings(const project::ConfigurationBuild& build, const session::Session& session,
                                 const image::BundleConfiguration& configuration) {
     warnings_.add_findings(project::find_host_dependence(build));
     const fs::path source = fs::absolute(request_.source).lexically_normal();
@@ -397,17 +409,16 @@ private:
                                                    {fs::weakly_canonical(source, code), "sources"}};
     if (request_.sysroot.has_relative_path()) // not "/"
       places.push_back({request_.sysroot, "sysroot"});
-    bool names_directory =
-        warnings_.add_installed(build.destination, configuration.installed, places).contains(places[0].name);
+    warnings_.add_installed(build.destination, configuration.installed, places);
     XAAS_TRY(const image::Usage usage, image::usage_of(bundle_, configuration));
     std::set<std::string> sources;
     for (const Digest& unit : usage.units)
       sources.insert(bundle_.units.at(unit).source);
     XAAS_TRY(const std::set<std::string> leaks, harvest::leaking_sources(session));
-    names_directory |= warnings_.add_leaks(leaks, sources);
+    warnings_.add_leaks(leaks, sources);
     XAAS_TRY(const auto vector_returns, harvest::vector_returns(session));
     warnings_.add_vector_returns(vector_returns, sources);
-    return names_directory;
+    return {};
   }
 
   // Of project::build(): all steps can succeed and install nothing.

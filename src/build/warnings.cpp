@@ -97,10 +97,9 @@ void WarningCollector::add_findings(const std::vector<project::Finding>& finding
   }
 }
 
-std::set<std::string> WarningCollector::add_installed(const fs::path& destination,
-                                                      const std::vector<link::InstalledFile>& files,
-                                                      const std::vector<Place>& places) {
-  std::set<std::string> found;
+void WarningCollector::add_installed(const fs::path& destination,
+                                     const std::vector<link::InstalledFile>& files,
+                                     const std::vector<Place>& places) {
   for (const link::InstalledFile& file : files) {
     std::string content;
     if (file.kind == FileKind::directory)
@@ -117,23 +116,17 @@ std::set<std::string> WarningCollector::add_installed(const fs::path& destinatio
       blank_runpath(content);
     for (const Place& place : places)
       if (const size_t at = find_path(content, place.path.string()); at != std::string::npos) {
-        found.insert(place.name);
         const bool link = file.kind == FileKind::symlink;
         warnings_.insert({"path", "/" + file.path, link ? 0 : line_of(content, at),
                           (link ? "is a link into the " : "has the path of the ") + place.name});
       }
   }
-  return found;
 }
 
-bool WarningCollector::add_leaks(const std::set<std::string>& leaking, const std::set<std::string>& sources) {
-  bool any = false;
+void WarningCollector::add_leaks(const std::set<std::string>& leaking, const std::set<std::string>& sources) {
   for (const std::string& source : leaking)
-    if (sources.count(source)) {
+    if (sources.count(source))
       warnings_.insert({"path", source, 0, "its code has the path of a directory of this build"});
-      any = true;
-    }
-  return any;
 }
 
 void WarningCollector::add_vector_returns(const std::map<std::string, unsigned>& counts,

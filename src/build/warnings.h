@@ -21,22 +21,18 @@ public:
   void add_findings(const std::vector<project::Finding>& findings);
 
   // Paths in this machine's directories. A file below `destination` that contains one gives a warning if it
-  // is installed as it is, or made again with the same constants. Returns the names of the places that were
-  // found.
+  // is installed as it is, or made again with the same constants.
   struct Place {
     fs::path path;
     std::string name; // "build directory"
   };
-  std::set<std::string> add_installed(const fs::path& destination,
-                                      const std::vector<link::InstalledFile>& files,
-                                      const std::vector<Place>& places);
+  void add_installed(const fs::path& destination, const std::vector<link::InstalledFile>& files,
+                     const std::vector<Place>& places);
 
-  // Units among `sources` (portable names) whose IR contains such a path, as the front end noted. Returns
-  // false if there are none.
-  bool add_leaks(const std::set<std::string>& leaking, const std::set<std::string>& sources);
-
+  // Units among `sources` (portable names) whose IR contains such a path, as the front end noted.
   void add_vector_returns(const std::map<std::string, unsigned>& counts,
                           const std::set<std::string>& sources);
+  void add_leaks(const std::set<std::string>& leaking, const std::set<std::string>& sources);
 
   // All warnings, sorted, including those about the units of the whole image, which is for `arch`.
   std::vector<Warning> finish(const image::Coverage& coverage, const std::string& arch) const;

@@ -83,8 +83,7 @@ public:
     std::unique_ptr<clang::driver::Compilation> compilation(driver.BuildCompilation(arguments));
     if (!compilation || compilation->containsError())
       return 1;
-    if (compilation->getArgs().hasArg(clang::options::OPT__HASH_HASH_HASH,
-                                      clang::options::OPT_print_enabled_extensions))
+    if (prints_level(compilation->getArgs()))
       if (const Result<void> noted = differs_at_levels(session_, "clang", "it prints its arguments"); !noted)
         return print_error(noted.error());
     if (compilation->getArgs().hasArg(clang::options::OPT__HASH_HASH_HASH)) {
@@ -130,6 +129,16 @@ private:
     if (llvm::Error error = clang::driver::expandResponseFiles(expanded, false, allocator))
       llvm::consumeError(std::move(error)); // the driver reports what is wrong with the argument
     return {expanded.begin(), expanded.end()};
+  }
+
+  // True if the command tells the level. `-v` counts unless it is beside a plain compile or link: build
+  // systems look there for libraries and directories.
+  bool prints_level(const llvm::opt::ArgList& arguments) const {
+    using namespace clang::options;
+    const bool asks = arguments.hasArg(OPT_E, OPT_fsyntax_only) || !prepared_.written.march.empty() ||
+                      !prepared_.written.mtune.empty();
+    return arguments.hasArg(OPT__HASH_HASH_HASH, OPT_print_enabled_extensions, OPT_MJ) ||
+           (arguments.hasArg(OPT_v) && asks);
   }
 
   int run_jobs(clang::driver::Compilation& compilation) {
@@ -352,13 +361,16 @@ private:
       return 0;
     if (result.outcome == CompileOutcome::failed)
       return 1;
-    const int code = execute_compile(compilation, job, arguments);
-    const Result<void> compared =
-        result.outcome == CompileOutcome::not_ours
-            ? compare_program(session_, words_of(job), code)
-            : differs_at_levels(session_, result.output.string(), "it is a native object");
-    if (!compared)
-      return print_error(compared.error());
+    if (result.outcome == CompileOutcome::carried)
+      if (const Result<void> noted =
+              differs_at_levels(session_, result.output.string(), "it is a native object");
+          !noted)
+        return print_error(noted.error());
+    const Result<int> ran =
+        run_compared(session_, words_of(job), [&] { return execute_compile(compilation, job, arguments); });
+    if (!ran)
+      return print_error(ran.error());
+    const int code = *ran;
     if (code == 0 && result.outcome == CompileOutcome::carried)
       note_native_object(session_, result.output, result.reason);
     if (code == 0 && result.outcome == CompileOutcome::not_ours && makes_ptx(arguments) &&

@@ -12,6 +12,7 @@
 #include <xaas/frontdoor/front_door.h>
 #include <xaas/frontdoor/toolchains.h>
 #include <xaas/ir/back_ends.h>
+#include <xaas/session/log.h>
 #include <xaas/session/session.h>
 
 #include <algorithm>
@@ -65,7 +66,9 @@ static bool compares_levels(const std::string& argv0) {
 static int run_tool(const session::Session& session, const std::string& argv0,
                     const std::vector<std::string>& arguments) {
   if (!compares_levels(argv0))
-    if (const Result<void> noted = differs_at_levels(session, argv0, "it is a tool of GPU compilers"); !noted)
+    if (const Result<void> noted =
+            differs_at_levels(session, fs::path(argv0).filename().string(), "it is a tool of GPU compilers");
+        !noted)
       return print_error(noted.error());
   if (is_linker(argv0))
     return capture_link(session, arguments);
@@ -99,11 +102,18 @@ static int run_guarded(const std::string& argv0, const std::vector<std::string>&
   const Result<session::Session> session = session::find_session(argv0);
   if (!session)
     return print_error(session.error());
-  if (!session->trace)
-    return run_tool(*session, argv0, arguments);
+  const Result<session::ComparedCommand> compared = session::ComparedCommand::begin(*session);
+  if (!compared)
+    return print_error(compared.error());
+  if (!session->trace) {
+    const int code = run_tool(*session, argv0, arguments);
+    compared->end();
+    return code;
+  }
   trace::start();
   trace::Span span(is_linker(argv0) ? "link" : "command", name_of(argv0, arguments));
   const int code = run_tool(*session, argv0, arguments);
+  compared->end();
   span.end();
   static_cast<void>(trace::append_to(session->spans())); // a trace is not worth an error
   return code;

@@ -19,7 +19,7 @@
 // the level. Whatever has no rule here differs.
 //
 // What only prints the level (`clang -v`) does not count: build systems read libraries and directories from
-// that. Nor does the list of macros by which Meson finds out which compiler it has.
+// that.
 //
 // Rejected: comparing the files that configure steps leave, because a test may read the level and leave no
 // trace; running the build once for all levels, as the program would then not be that of any level.
@@ -29,24 +29,31 @@
 #include <xaas/base/directory.h>
 #include <xaas/base/file.h>
 #include <xaas/base/text.h>
+#include <xaas/known/invocation.h>
+#include <xaas/known/known.h>
 #include <xaas/session/log.h>
 
-#include <llvm/ADT/SmallVector.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/TextDiagnosticBuffer.h>
 #include <llvm/Support/Program.h>
 
 #include <algorithm>
-#include <unistd.h>
 
 namespace xaas::frontdoor {
 
 namespace {
 
-// The exit code and outputs of a job whose outputs are in `directory`.
+// What a job does: its exit code, what it prints, and its output.
 struct Effect {
   int exit_code = 0;
-  std::vector<std::string> outputs;
+  std::string printed, output;
   bool operator==(const Effect&) const = default;
 };
+
+// Where `-o` is.
+std::vector<std::string>::iterator output_of(std::vector<std::string>& job) {
+  return std::find(job.begin(), job.end(), "-o");
+}
 
 // Preprocessed text has the number of predefined macros: `# 391 "<built-in>" 3`.
 std::string without_numbers_of_macros(const std::string& text) {
@@ -58,48 +65,48 @@ std::string without_numbers_of_macros(const std::string& text) {
   return result;
 }
 
+// Runs a job with its output, or what it prints, in `directory`.
 Result<Effect> run_in(const fs::path& directory, std::vector<std::string> job) {
   XAAS_CHECK(make_directories(directory));
-  std::vector<fs::path> files = {directory / "output"};
-  for (size_t i = 0; i + 1 < job.size(); ++i)
-    if (job[i] == "-o" || job[i] == "-dependency-file")
-      job[i + 1] = files.emplace_back(directory / std::to_string(i)).string();
-  const std::string output = files.front().string();
+  const std::string output = (directory / "output").string(), printed = (directory / "printed").string();
+  *std::next(output_of(job)) = output;
   const std::vector<llvm::StringRef> arguments(job.begin(), job.end());
   rewind_standard_input();
   Effect effect;
-  effect.exit_code = llvm::sys::ExecuteAndWait(arguments.front(), arguments, std::nullopt,
-                                               {std::nullopt, llvm::StringRef(output), llvm::StringRef("")});
-  for (const fs::path& file : files) {
-    const Result<std::string> text = read_file(file);
-    effect.outputs.push_back(text ? without_numbers_of_macros(*text) : "");
+  effect.exit_code =
+      llvm::sys::ExecuteAndWait(arguments.front(), arguments, std::nullopt,
+                                {std::nullopt, llvm::StringRef(printed), llvm::StringRef(printed)});
+  XAAS_TRY(effect.printed, read_file(printed));
+  if (effect.exit_code == 0) {
+    XAAS_TRY(const std::string text, read_file(output));
+    effect.output = without_numbers_of_macros(text);
   }
   return effect;
 }
 
-// False if the job writes files that run_in() does not know.
-bool has_known_outputs(const std::vector<std::string>& job) {
-  return std::none_of(job.begin(), job.end(), [](const std::string& word) {
-    return word == "-fc1" || word == "-serialize-diagnostic-file" || word == "-split-dwarf-output" ||
-           word == "-header-include-file" || word == "-opt-record-file" || word.starts_with("-fmodule") ||
-           word.starts_with("-coverage");
-  });
+// True for a job of the preprocessor or the assembler that can run again: it reads files that stay, and
+// writes one output.
+bool can_run_again(const session::Session& session, std::vector<std::string> job) {
+  const auto has = [&](const char* word) { return std::find(job.begin(), job.end(), word) != job.end(); };
+  const auto option = output_of(job);
+  if (option == job.end() || std::next(option) == job.end() || has("-split-dwarf-output"))
+    return false;
+  for (const std::string& word : job) { // also `-include /dev/stdin`
+    std::error_code code;
+    const fs::file_status status = fs::status(word, code);
+    if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status))
+      return false;
+  }
+  if (job[1] == "-cc1as")
+    return true;
+  clang::TextDiagnosticBuffer messages;
+  const auto invocation = known::parse_command({job.begin() + 2, job.end()}, messages);
+  return job[1] == "-cc1" && has("-E") && invocation && known::may_be_known(session, *invocation) &&
+         invocation->getDependencyOutputOpts().OutputFile.empty();
 }
 
-// True if Meson asks for all predefined macros, of which it looks at none of the instruction set. Projects
-// ask in other ways (`compiler.get_define()`).
-bool is_list_for_meson(const std::vector<std::string>& job) {
-  if (std::find(job.begin(), job.end(), "-dM") == job.end())
-    return false;
-  const Result<std::string> caller = read_file("/proc/" + std::to_string(getppid()) + "/cmdline");
-  if (!caller)
-    return false;
-  std::vector<std::string> words = split(*caller, '\0');
-  words.resize(std::min<size_t>(words.size(), 3)); // after an interpreter and its option
-  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
-    const std::string name = fs::path(word).filename().string();
-    return name == "meson" || name == "meson.py";
-  });
+std::string name_of(const std::vector<std::string>& job) {
+  return fs::path(job.front()).filename().string() + " " + job.back();
 }
 
 } // namespace
@@ -125,22 +132,29 @@ Result<void> differs_at_levels(const session::Session& session, const std::strin
   return compare_levels(session, command, [&](const std::string&) { return difference; });
 }
 
-Result<void> compare_program(const session::Session& session, const std::vector<std::string>& job,
-                             int exit_code) {
-  if (session::equal_levels(session).empty() || is_list_for_meson(job))
-    return {};
-  if (!has_known_outputs(job))
-    return differs_at_levels(session, job.back(), "it writes several files");
+Result<int> run_compared(const session::Session& session, const std::vector<std::string>& job,
+                         const std::function<int()>& run) {
+  if (session::equal_levels(session).empty())
+    return run();
+  std::vector<std::string> words = job;
+  if (words.size() < 2 || !can_run_again(session, words)) {
+    XAAS_CHECK(differs_at_levels(session, name_of(job), "its effects are not known"));
+    return run();
+  }
   XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
-  XAAS_TRY(const Effect here, run_in(directory.path() / "here", job));
-  return compare_levels(
-      session, fs::path(job.front()).filename().string() + " " + job.back(), [&](const std::string& level) {
-        const std::vector<std::string> other = at_level(session, job, level);
-        if (other == job)
-          return "";
-        const Result<Effect> there = run_in(directory.path() / level, other);
-        return here.exit_code == exit_code && there && *there == here ? "" : "its output differs";
-      });
+  XAAS_TRY(const Effect here, run_in(directory.path() / "here", words));
+  XAAS_CHECK(compare_levels(session, name_of(job), [&](const std::string& level) {
+    const std::vector<std::string> other = at_level(session, words, level);
+    if (other == words)
+      return "";
+    const Result<Effect> there = run_in(directory.path() / level, other);
+    return there && *there == here ? "" : "its output differs";
+  }));
+  rewind_standard_input();
+  const int code = run();
+  if (code != here.exit_code)
+    XAAS_CHECK(differs_at_levels(session, name_of(job), "it does not repeat itself"));
+  return code;
 }
 
 } // namespace xaas::frontdoor

@@ -22,9 +22,8 @@ Result<void> compare_levels(const session::Session& session, const std::string& 
 Result<void> differs_at_levels(const session::Session& session, const std::string& command,
                                const std::string& difference);
 
-// Runs a job of another program again, here and at the other levels, and compares exit codes and outputs. The
-// job has run with this exit code, and its inputs are still there.
-Result<void> compare_program(const session::Session& session, const std::vector<std::string>& job,
-                             int exit_code);
+// Runs a job of another program by `run`, which returns its exit code, after running it for the other levels.
+Result<int> run_compared(const session::Session& session, const std::vector<std::string>& job,
+                         const std::function<int()>& run);
 
 } // namespace xaas::frontdoor

@@ -15,8 +15,7 @@
 // is always inlined into it; its own attribute brings some of them. The rest is needed by the module.
 //
 // Clang's table of builtins has the features. Some intrinsics come from a builtin that Clang translates by
-// hand, and have no entry. In Clang's own headers, functions have an attribute for all that they call. Those
-// of SSE and SSE2, which some macros call, are known by their names.
+// hand, and have no entry. In Clang's own headers, functions have an attribute for all that they call.
 //
 // Rejected: the features of the level for which the module was compiled first. Which one is first depends on
 // what a cache has, and the object must not.
@@ -31,9 +30,11 @@
 #include <clang/Basic/DiagnosticOptions.h>
 #include <clang/Basic/TargetInfo.h>
 #include <clang/Basic/TargetOptions.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
@@ -68,12 +69,19 @@ std::map<unsigned, std::vector<std::string>> intrinsics_of_x86() {
       if (const unsigned intrinsic =
               llvm::Intrinsic::getIntrinsicForClangBuiltin("x86", builtins.getName(id)))
         found.try_emplace(intrinsic, first_alternative(builtins.getRequiredFeatures(id)));
-  // By their names (llvm.x86.sse.ldmxcsr). Every x86-64 has these.
-  for (unsigned intrinsic = 1; intrinsic < llvm::Intrinsic::num_intrinsics; ++intrinsic)
-    for (const char* feature : {"sse", "sse2"})
-      if (llvm::Intrinsic::getBaseName(intrinsic).starts_with("llvm.x86." + std::string(feature) + "."))
-        found.try_emplace(intrinsic, std::vector<std::string>{feature});
+  for (const unsigned intrinsic : {llvm::Intrinsic::x86_sse_ldmxcsr, llvm::Intrinsic::x86_sse_stmxcsr})
+    found.try_emplace(intrinsic, std::vector<std::string>{"sse"});
   return found;
+}
+
+// True for a comparison of SSE by a predicate that only AVX has. Clang asks for AVX then, LLVM does not, and
+// the CPU would use another one.
+bool compares_as_avx(const llvm::CallBase& call) {
+  const llvm::StringRef name = call.getCalledFunction()->getName();
+  if (!name.starts_with("llvm.x86.sse.cmp.") && !name.starts_with("llvm.x86.sse2.cmp."))
+    return false;
+  const auto* const predicate = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(call.arg_size() - 1));
+  return !predicate || predicate->uge(8);
 }
 
 class Needs {
@@ -123,6 +131,8 @@ private:
       known &= needed.has_value();
       if (needed)
         wanted.insert(needed->begin(), needed->end());
+      if (compares_as_avx(call))
+        wanted.insert("avx");
     } else if (call.hasFnAttr(llvm::Attribute::AlwaysInline) && !callee->isDeclaration()) {
       XAAS_TRY(const OfFunction* const inlined, of(*callee));
       wanted.insert(inlined->brought.begin(), inlined->brought.end());

@@ -183,7 +183,18 @@ std::optional<Preprocessed> result_for(const session::Session& session,
   const PredefinedMacros macros = PredefinedMacros::of(*compiler);
   if (record->other_macros != macros.others || !record->macros.are_same_in(macros))
     return std::nullopt;
+  record->result.inputs = run.inputs;
   return std::move(record->result);
+}
+
+bool have_same_dependencies(const session::Session& session, const Preprocessed& one,
+                            const Preprocessed& other) {
+  const auto dependencies = [&](const Preprocessed& run) -> std::optional<std::vector<Dependency>> {
+    const std::optional<InputsRecord> record = read_record(run.inputs);
+    return record ? read_paths(session, record->paths, nullptr) : std::nullopt;
+  };
+  const auto of_one = dependencies(one);
+  return of_one && of_one == dependencies(other);
 }
 
 bool is_result_of_run(const session::Session& session, const FoundInputs& found, const Preprocessed& run) {

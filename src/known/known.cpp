@@ -192,8 +192,9 @@ bool may_be_known(const session::Session& session, const clang::CompilerInvocati
   const clang::CodeGenOptions& codegen = invocation.getCodeGenOpts();
   const clang::DependencyOutputOptions& dependencies = invocation.getDependencyOutputOpts();
   return frontend.Inputs.size() == 1 && frontend.Inputs.front().isFile() && frontend.ModuleFiles.empty() &&
-         frontend.TimeTracePath.empty() && !frontend.ShowStats && preprocessor.ImplicitPCHInclude.empty() &&
-         preprocessor.ChainedIncludes.empty() && preprocessor.RemappedFiles.empty() &&
+         frontend.TimeTracePath.empty() && !frontend.ShowStats && frontend.StatsFile.empty() &&
+         preprocessor.ImplicitPCHInclude.empty() && preprocessor.ChainedIncludes.empty() &&
+         preprocessor.RemappedFiles.empty() &&
          invocation.getDiagnosticOpts().DiagnosticSerializationFile.empty() &&
          invocation.getDiagnosticOpts().DiagnosticLogFile.empty() &&
          !invocation.getDiagnosticOpts().VerifyDiagnostics && codegen.OptRecordFile.empty() &&

@@ -327,6 +327,7 @@ void TokenRecorder::pragma_name(std::string_view space, const clang::Token& firs
 void TokenRecorder::pragma_token(const clang::Token& token) {
   settle();
   record(token);
+  reads().instruction_set |= openmp_ && clang::tok::isStringLiteral(token.getKind());
   if (const clang::IdentifierInfo* identifier = token.getIdentifierInfo())
     pragma_word(identifier->getName());
 }
@@ -409,6 +410,7 @@ bool TokenRecorder::look_at_words(llvm::StringRef text) {
   for (size_t at = 0; at < text.size(); at = end) {
     if (text[at] ==
         '"') { // strings contain no macros; #pragma push_macro("NAME") is in the predefined macros
+      reads().instruction_set |= openmp_ && first == "omp"; // the name of a selector may be a string: "isa"
       end = text.find('"', at + 1);
       if (end == llvm::StringRef::npos || text.slice(at, end).contains('\\'))
         return false;

@@ -3,7 +3,9 @@
 #include <xaas/base/text.h>
 #include <xaas/base/trace.h>
 
+#include <chrono>
 #include <sstream>
+#include <unistd.h>
 
 namespace xaas::session {
 
@@ -69,6 +71,30 @@ Result<CompileLog> read_compile_log(const Session& session) {
     XAAS_TRY(log.texts[id], Digest::parse(text));
   }
   return log;
+}
+
+static fs::path marks_path(const Session& session) {
+  return session.directory / "comparing";
+}
+
+Result<ComparedCommand> ComparedCommand::begin(const Session& session) {
+  if (session.other_levels.empty())
+    return ComparedCommand(fs::path());
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  fs::path mark = marks_path(session) / (std::to_string(getpid()) + "-" + std::to_string(now));
+  XAAS_CHECK(write_file(mark, "", 0644, false));
+  return ComparedCommand(std::move(mark));
+}
+
+void ComparedCommand::end() const {
+  std::error_code code;
+  if (!mark_.empty())
+    fs::remove(mark_, code); // a mark that stays makes the levels differ
+}
+
+bool all_compared(const Session& session) {
+  std::error_code code;
+  return fs::is_empty(marks_path(session), code) && !code;
 }
 
 static fs::path other_level_path(const Session& session, const std::string& level) {

@@ -37,6 +37,10 @@ std::optional<Preprocessed> result_for(const session::Session& session,
                                        const clang::CompilerInvocation& invocation, const ir::Unit& unit,
                                        const Preprocessed& run);
 
+// False if two runs have not read the same files that dependency files name, or if that is not known.
+bool have_same_dependencies(const session::Session& session, const Preprocessed& one,
+                            const Preprocessed& other);
+
 // Files the inputs of a run, if they are all that decides its result. A cache that cannot be written (no
 // space) only costs time.
 void remember_inputs(const session::Session& session, const clang::CompilerInvocation& invocation,

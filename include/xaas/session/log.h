@@ -40,6 +40,20 @@ Result<CompileLog> read_compile_log(const Session& session);
 
 // Records that a command would do something else at another ISA level. The first reason stays.
 Result<void> note_other_level(const Session& session, const std::string& level, const std::string& reason);
+// Marks that a command has begun to compare itself with other levels, and that it has done so. A command that
+// is killed leaves its mark.
+class ComparedCommand {
+public:
+  static Result<ComparedCommand> begin(const Session& session);
+  void end() const;
+
+private:
+  explicit ComparedCommand(fs::path mark) : mark_(std::move(mark)) {}
+  fs::path mark_; // empty: there is nothing to compare with
+};
+// True if no command has begun and not ended.
+bool all_compared(const Session& session);
+
 // Those of session.other_levels without such a note.
 std::vector<std::string> equal_levels(const Session& session);
 // The notes, by level.

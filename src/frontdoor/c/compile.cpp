@@ -116,8 +116,8 @@ public:
     XAAS_TRY(FrontendResult frontend, compile_.compile(&messages));
     if (!frontend.compiled) {
       std::cerr << frontend.messages;
-      XAAS_CHECK(compare_levels(session_, writer_.draft().source, [this](const std::string& level) {
-        return fails_at(level) ? "" : "it may compile there";
+      XAAS_CHECK(compare_levels(session_, writer_.draft().source, [&](const std::string& level) {
+        return fails_at(level, frontend.messages) ? "" : "it may compile there, or say something else";
       }));
       return CompileResult{CompileOutcome::failed, {}, {}};
     }
@@ -210,13 +210,18 @@ private:
     return compile_.difference_for(session, *invocation, unit);
   }
 
-  bool fails_at(const std::string& level) const {
-    const std::shared_ptr<clang::CompilerInvocation> invocation = invocation_at(level);
-    if (!invocation || device_.capture || !device_.offload.empty())
+  bool fails_at(const std::string& level, const std::string& messages) const {
+    clang::TextDiagnosticBuffer of_arguments;
+    const std::shared_ptr<clang::CompilerInvocation> invocation =
+        known::parse_command(at_level(session_, command_, level), of_arguments);
+    if (!invocation || device_.capture || !device_.offload.empty() ||
+        !known::may_be_known(session_, *invocation)) // it may write other files
       return false;
+    invocation->getDependencyOutputOpts() = clang::DependencyOutputOptions();
     session::Session session = session_;
     session.level = level;
-    return !run_frontend(session, invocation, llvm::vfs::getRealFileSystem(), nullptr).compiled;
+    const FrontendResult there = run_frontend(session, invocation, compile_.files(), &of_arguments);
+    return !there.compiled && there.messages == messages;
   }
 
   const session::Session& session_;

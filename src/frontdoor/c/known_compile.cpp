@@ -18,7 +18,8 @@ namespace xaas::frontdoor {
 KnownCompile::KnownCompile(const session::Session& session,
                            std::shared_ptr<clang::CompilerInvocation> invocation, const ir::Unit& draft)
     : session_(session), invocation_(std::move(invocation)), draft_(draft),
-      files_(llvm::vfs::getRealFileSystem()) {
+      files_(llvm::vfs::getRealFileSystem()),
+      writes_dependencies_(!invocation_->getDependencyOutputOpts().OutputFile.empty()) {
   const clang::LangOptions& language = invocation_->getLangOpts();
   if (!language.OMPTargetTriples.empty() || language.OpenMPIsTargetDevice)
     files_ = known::with_stable_identities(session, files_);
@@ -198,6 +199,8 @@ std::string KnownCompile::difference_for(const session::Session& other,
   const std::optional<known::Preprocessed> there = preprocessed_for(other, invocation);
   if (!there || there->text != preprocessed_->text)
     return "its text depends on the instruction set";
+  if (writes_dependencies_ && !known::have_same_dependencies(session_, *preprocessed_, *there))
+    return "its dependencies depend on the instruction set";
   const known::Keys keys = known::keys_of(other, invocation, draft_, *there, working_level(other));
   return known::serves(unit, *keys_, keys) ? "" : "its code depends on the instruction set";
 }

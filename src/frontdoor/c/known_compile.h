@@ -60,6 +60,7 @@ private:
   std::optional<known::Preprocessed> preprocessed_;
   std::optional<known::Keys> keys_;
   std::optional<known::KnownUnit> known_;
+  bool writes_dependencies_;
   bool from_input_ = false; // the source is standard input
   bool differs_ = false;    // compiling contradicts the known outcome
 };

@@ -95,6 +95,18 @@ TEST(NeededFeatures, UnknownIntrinsicsAreThoseOfHeaders) {
               Optional(IsEmpty()));
 }
 
+// Clang asks for AVX where the predicate is one that only AVX has.
+TEST(NeededFeatures, OfComparisons) {
+  const auto of_predicate = [](int predicate) {
+    return needed("declare <4 x float> @llvm.x86.sse.cmp.ss(<4 x float>, <4 x float>, i8 immarg)\n"
+                  "define <4 x float> @f(<4 x float> %a) { %r = call <4 x float> "
+                  "@llvm.x86.sse.cmp.ss(<4 x float> %a, <4 x float> %a, i8 " +
+                  std::to_string(predicate) + ") ret <4 x float> %r }");
+  };
+  EXPECT_THAT(of_predicate(7), Optional(IsEmpty()));
+  EXPECT_THAT(of_predicate(8), Optional(ElementsAre("avx")));
+}
+
 // A new version of Clang may write its tables in another way.
 TEST(NeededFeatures, TheTableHasMostIntrinsics) {
   size_t all = 0, known = 0;

@@ -378,6 +378,12 @@ inline const Pair pairs[] = {
      {"-O2 -fopenmp"},
      {"-O2 -fopenmp", "x86-64-v3"},
      false},
+    {"declare variant with a string for its selector",
+     "int f_avx2(void);\n#pragma omp declare variant(f_avx2) match(device = {\"is\" \"a\"(\"avx2\")})\n"
+     "int f(void);\nint g(void) { return f(); }\n",
+     {"-O2 -fopenmp"},
+     {"-O2 -fopenmp", "x86-64-v3"},
+     false},
     {"metadirective",
      "void f(float* x, int n) {\n"
      "#pragma omp metadirective when(device = {isa(\"avx2\")} : parallel for) otherwise(simd)\n"
