@@ -91,12 +91,8 @@ bool can_run_again(const session::Session& session, std::vector<std::string> job
   const auto option = output_of(job);
   if (option == job.end() || std::next(option) == job.end() || has("-split-dwarf-output"))
     return false;
-  for (const std::string& word : job) { // also `-include /dev/stdin`
-    std::error_code code;
-    const fs::file_status status = fs::status(word, code);
-    if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status))
-      return false;
-  }
+  if (!names_only_files(job))
+    return false;
   if (job[1] == "-cc1as")
     return true;
   clang::TextDiagnosticBuffer messages;
@@ -110,6 +106,14 @@ std::string name_of(const std::vector<std::string>& job) {
 }
 
 } // namespace
+
+bool names_only_files(const std::vector<std::string>& job) {
+  return std::none_of(job.begin(), job.end(), [](const std::string& word) {
+    std::error_code code;
+    const fs::file_status status = fs::status(word, code);
+    return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+  });
+}
 
 std::vector<std::string> at_level(const session::Session& session, std::vector<std::string> job,
                                   const std::string& level) {

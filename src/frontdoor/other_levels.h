@@ -14,6 +14,9 @@ namespace xaas::frontdoor {
 std::vector<std::string> at_level(const session::Session& session, std::vector<std::string> job,
                                   const std::string& level);
 
+// False if a word is the path of a pipe or device (`-include /dev/stdin`), which can be read only once.
+bool names_only_files(const std::vector<std::string>& job);
+
 // Notes the levels for which `difference` says how the command would differ; it is empty if it would not.
 Result<void> compare_levels(const session::Session& session, const std::string& command,
                             const std::function<std::string(const std::string& level)>& difference);

@@ -214,7 +214,7 @@ private:
     clang::TextDiagnosticBuffer of_arguments;
     const std::shared_ptr<clang::CompilerInvocation> invocation =
         known::parse_command(at_level(session_, command_, level), of_arguments);
-    if (!invocation || device_.capture || !device_.offload.empty() ||
+    if (!invocation || device_.capture || !device_.offload.empty() || !names_only_files(command_) ||
         !known::may_be_known(session_, *invocation)) // it may write other files
       return false;
     invocation->getDependencyOutputOpts() = clang::DependencyOutputOptions();
