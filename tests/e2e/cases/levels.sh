@@ -18,8 +18,9 @@ rm -f conftest.*
 END
 cat >src/Makefile <<'END'
 all: app
-%.o: %.c
+config.h:
 	sh configure
+%.o: %.c config.h
 	$(CC) -O2 -c $< -o $@
 app: main.o part.o
 	$(CC) main.o part.o -o $@
