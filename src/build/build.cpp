@@ -3,6 +3,7 @@
 #include "describe.h"
 #include "device_check.h"
 #include "effects.h"
+#include "equal_levels.h"
 #include "forms.h"
 #include "prepare.h"
 #include "report.h"
@@ -84,7 +85,7 @@ public:
     const Forms forms = forms_of(bundle_.points, configurations);
     XAAS_CHECK(open_base());
     progress_.start("building " + request_.application.name, forms.ir.size());
-    configurations_ = forms.ir;
+    levels_.emplace(request_.application, request_.arch, bundle_.points, forms.ir);
     for (const spec::Configuration& configuration : forms.ir) {
       XAAS_CHECK(build_or_take(configuration)
                      .in("building " + request_.application.name + ": configuration " + configuration.id()));
@@ -113,17 +114,17 @@ public:
 
 private:
   Result<void> build_or_take(const spec::Configuration& configuration) {
-    const auto same = same_as_.find(configuration.id());
-    if (same != same_as_.end() && !request_.check_sharing) {
-      take(configuration, same->second);
+    const std::optional<size_t> same = levels_->origin_of(configuration);
+    if (same && !request_.check_sharing) {
+      take(configuration, *same);
       return {};
     }
     progress_.note("configuration " + configuration.id());
     XAAS_CHECK(build_in_own_directory(configuration));
-    if (same != same_as_.end() && image::content_of(bundle_.configurations.back()) !=
-                                      image::content_of(bundle_.configurations[same->second]))
+    if (same &&
+        image::content_of(bundle_.configurations.back()) != image::content_of(bundle_.configurations[*same]))
       return make_error(ErrorKind::failed,
-                        "it is not the same as " + bundle_.configurations[same->second].configuration.id() +
+                        "it is not the same as " + bundle_.configurations[*same].configuration.id() +
                             ", and would not have been built without --check-sharing",
                         "this is a fault of xaas; please report it, and build each level with a command of "
                         "its own (--isa) until it is mended");
@@ -142,32 +143,12 @@ private:
     report_.configurations.push_back(std::move(report));
   }
 
-  // Notes which later configurations would be like the last one, as its compilers compared their commands.
-  Result<void> note_same(const session::Session& session, const spec::Configuration& configuration) {
-    if (!session::all_compared(session))
-      return {};
-    const std::vector<std::string> equal = session::equal_levels(session);
-    for (const spec::Configuration& later :
-         later_at_other_levels(bundle_.points, configurations_, configuration)) {
-      XAAS_TRY(const std::vector<std::string> arguments, arguments_of(later));
-      if (std::find(equal.begin(), equal.end(), *later.find("isa")) != equal.end() &&
-          arguments == bundle_.configurations.back().arguments)
-        same_as_.emplace(later.id(), bundle_.configurations.size() - 1);
-    }
-    return {};
-  }
-
-  Result<std::vector<std::string>> arguments_of(const spec::Configuration& configuration) const {
-    XAAS_TRY(const target::Cpu level, spec::cpu_of(configuration, request_.arch));
-    return spec::arguments_of(request_.application, configuration, level);
-  }
-
   // The path of the build directory may get into files, so it depends on the configuration alone, not on what
   // else is built in this run or at the same time. All ISA levels have the same, because a level may be taken
   // from another one.
   Result<void> build_in_own_directory(const spec::Configuration& configuration) {
     const std::string name = directory_name(request_.application.name) + "-" +
-                             digest_of(id_without_level(configuration)).hex().substr(0, 12);
+                             digest_of(levels_->id_without_level(configuration)).hex().substr(0, 12);
     XAAS_TRY(const TemporaryDirectory own,
              TemporaryDirectory::create_named(temporary_root(), "xaas-build-", name));
     if (own.path().filename() != "xaas-build-" + name)
@@ -176,14 +157,6 @@ private:
           " is in use or belongs to another machine: files that contain the path of the build directory "
           "differ from those of other builds");
     return build_configuration(configuration, fs::weakly_canonical(own.path()));
-  }
-
-  std::string id_without_level(const spec::Configuration& configuration) const {
-    std::string id;
-    for (const spec::SpecializationPoint& point : bundle_.points)
-      if (const std::string* const value = configuration.find(point.name); value && point.name != "isa")
-        id += point.name + "=" + *value + ",";
-    return id;
   }
 
   // Without the user's cache, a temporary one still serves from one configuration to the next.
@@ -229,12 +202,7 @@ private:
     session.sysroot = request_.sysroot;
     if (const std::string* level = configuration.find("isa")) {
       session.level = *level;
-      // For AArch64, no outcome of a compile serves another level (known.cpp).
-      if (request_.arch == "x86_64")
-        for (const spec::Configuration& later :
-             later_at_other_levels(bundle_.points, configurations_, configuration))
-          if (!same_as_.contains(later.id()))
-            session.other_levels.push_back(*later.find("isa"));
+      session.other_levels = levels_->to_compare(configuration);
     }
     session.gpus = build.gpus;
     session.clang = clang_;
@@ -268,7 +236,7 @@ private:
     build.application = &request_.application;
     build.arch = request_.arch;
     build.sysroot = request_.sysroot;
-    XAAS_TRY(build.arguments, arguments_of(configuration));
+    XAAS_TRY(build.arguments, levels_->arguments_of(configuration));
     build.source = request_.source;
     build.build = directory / "build";
     build.destination = directory / "destination";
@@ -356,7 +324,7 @@ private:
     report.steps.harvest += bundling.seconds();
     XAAS_CHECK(read_log(session, report));
     XAAS_CHECK(collect_warnings(build, session, bundle_.configurations.back()));
-    XAAS_CHECK(note_same(session, configuration));
+    XAAS_CHECK(levels_->note(session, configuration, bundle_.configurations.size() - 1));
     report.seconds = watch.seconds();
     report_.configurations.push_back(std::move(report));
     return {};
@@ -546,9 +514,8 @@ private:
   session::Rocm rocm_;
   session::Nasm nasm_;
   fs::path cache_;
-  std::vector<spec::Configuration> configurations_; // that become IR
-  std::map<std::string, size_t> same_as_;           // ids of those that need not be built: in bundle_
-  std::map<Digest, std::set<Digest>> texts_;        // by unit; several texts can give the same unit
+  std::optional<EqualLevels> levels_;
+  std::map<Digest, std::set<Digest>> texts_; // by unit; several texts can give the same unit
   std::vector<std::string> differences_;
   Surroundings surroundings_;
   std::vector<std::string> steps_; // of the current build that succeeded

@@ -176,7 +176,7 @@ std::string report_text(const build::Report& report, const std::string& image, b
       table(rows) +
       "(UNITS: compiled sources; MODULES: the IR modules that serve them; NATIVE: inputs and "
       "files without IR;\n PROGRAMS: installed programs and shared libraries; COMPILED, REUSED: "
-      "compiles, also those of configure checks)\n\n" +
+      "compiles, also those of configure checks;\n as ID: not built, because it would be the same)\n\n" +
       times_table(report) + "\n" + std::to_string(report.modules) + " IR modules (" +
       human_bytes(report.module_bytes) + ") serve " + std::to_string(report.units) + " units (" +
       human_bytes(report.unit_bytes) + ")\n";

@@ -88,6 +88,17 @@ static int run_tool(const session::Session& session, const std::string& argv0,
   return is_nvcc(argv0) ? run_nvcc(session, arguments) : run_driver(session, arguments, compiler);
 }
 
+// A tool that is killed leaves its mark.
+static int run_marked(const session::Session& session, const std::string& argv0,
+                      const std::vector<std::string>& arguments) {
+  const Result<session::ComparedCommand> compared = session::ComparedCommand::begin(session);
+  if (!compared)
+    return print_error(compared.error());
+  const int code = run_tool(session, argv0, arguments);
+  compared->end();
+  return code;
+}
+
 // The output that a command line names, or the tool.
 static std::string name_of(const std::string& argv0, const std::vector<std::string>& arguments) {
   const auto option = std::find(arguments.begin(), arguments.end(), "-o");
@@ -102,18 +113,11 @@ static int run_guarded(const std::string& argv0, const std::vector<std::string>&
   const Result<session::Session> session = session::find_session(argv0);
   if (!session)
     return print_error(session.error());
-  const Result<session::ComparedCommand> compared = session::ComparedCommand::begin(*session);
-  if (!compared)
-    return print_error(compared.error());
-  if (!session->trace) {
-    const int code = run_tool(*session, argv0, arguments);
-    compared->end();
-    return code;
-  }
+  if (!session->trace)
+    return run_marked(*session, argv0, arguments);
   trace::start();
   trace::Span span(is_linker(argv0) ? "link" : "command", name_of(argv0, arguments));
-  const int code = run_tool(*session, argv0, arguments);
-  compared->end();
+  const int code = run_marked(*session, argv0, arguments);
   span.end();
   static_cast<void>(trace::append_to(session->spans())); // a trace is not worth an error
   return code;

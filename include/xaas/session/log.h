@@ -40,6 +40,11 @@ Result<CompileLog> read_compile_log(const Session& session);
 
 // Records that a command would do something else at another ISA level. The first reason stays.
 Result<void> note_other_level(const Session& session, const std::string& level, const std::string& reason);
+// Those of session.other_levels without such a note.
+std::vector<std::string> equal_levels(const Session& session);
+// The notes, by level.
+Result<std::map<std::string, std::string>> level_differences(const Session& session);
+
 // Marks that a command has begun to compare itself with other levels, and that it has done so. A command that
 // is killed leaves its mark.
 class ComparedCommand {
@@ -53,11 +58,6 @@ private:
 };
 // True if no command has begun and not ended.
 bool all_compared(const Session& session);
-
-// Those of session.other_levels without such a note.
-std::vector<std::string> equal_levels(const Session& session);
-// The notes, by level.
-Result<std::map<std::string, std::string>> level_differences(const Session& session);
 
 // Records why an object has no IR. `object` is the finished file.
 void note_native_object(const Session& session, const fs::path& object, const std::string& reason);
