@@ -6,6 +6,7 @@
 #include "fortran/compile.h"
 #include "hip/hipcc.h"
 #include "link.h"
+#include "meson.h"
 #include "other_levels.h"
 
 #include <xaas/base/trace.h>
@@ -91,6 +92,8 @@ static int run_tool(const session::Session& session, const std::string& argv0,
 // A tool that is killed leaves its mark.
 static int run_marked(const session::Session& session, const std::string& argv0,
                       const std::vector<std::string>& arguments) {
+  if (is_question_of_meson(arguments))
+    return run_tool(at_lowest_level(session), argv0, arguments);
   const Result<session::ComparedCommand> compared = session::ComparedCommand::begin(session);
   if (!compared)
     return print_error(compared.error());
