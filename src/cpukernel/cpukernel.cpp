@@ -12,6 +12,7 @@
 #include "kernel.h"
 #include "library.h"
 #include "normalise.h"
+#include "prefetch.h"
 #include "shared.h"
 #include "table.h"
 #include "trip_counts.h"
@@ -369,8 +370,12 @@ private:
     }
     for (RowPlan& row : work.rows)
       for (CorePlan* core : {&row.core, &row.segment_core})
-        for (llvm::Function* part : core->parts.functions) {
+        for (size_t i = 0; i < core->parts.functions.size(); ++i) {
+          llvm::Function* const part = core->parts.functions[i];
           simplify(*part);
+          core->prefetches.push_back(make_prefetch(*part, static_cast<unsigned>(work.kernel->arg_size()),
+                                                   static_cast<unsigned>(core->parts.uniform.size()),
+                                                   part_code(i)));
           const bool is_rare = core == &row.core && row.segments.core;
           core->part_segments.push_back(is_rare ? Segments{} : segments_of(*part, work));
         }

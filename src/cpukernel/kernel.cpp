@@ -10,7 +10,8 @@
 //       }
 //
 // For each row of threads (z, y), the loop over x has parts: the threads of the core (ranges.cpp), and the
-// others. The core may have segments (quotients.cpp), and may itself be several loops (interchange.cpp).
+// others. The core may have segments (quotients.cpp), and may itself be several loops (interchange.cpp), of
+// which each prefetches what it reads next (prefetch.cpp).
 //
 // Else each thread has a node of its own, and rounds of all threads that may run follow each other until all
 // have ended (xaas_schedule() in library/thread.c):
@@ -332,6 +333,8 @@ private:
         return
             [&, how](llvm::Value* first, llvm::Value* last) { run_part(part, start, first, last, all, how); };
       };
+      if (core.prefetches[i])
+        builder_.CreateCall(core.prefetches[i], arguments_of_row(start));
       llvm::Function& part = *parts.functions[i];
       if (const Segments& segments = core.part_segments[i]; segments.core)
         run_segments(segments, start, from, to, run(part, Loops::rare), run(*segments.core, loops));

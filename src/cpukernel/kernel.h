@@ -12,7 +12,8 @@ struct CorePlan {
   llvm::Function* function = nullptr;
   Nodes nodes = {};
   Regions parts = {};
-  std::vector<Segments> part_segments = {}; // of each part
+  std::vector<Segments> part_segments = {};     // of each part
+  std::vector<llvm::Function*> prefetches = {}; // of each part (prefetch.h), or null
 };
 
 // How the threads of a region run, row by row: all of them, or `split` where it is there. The core, or the

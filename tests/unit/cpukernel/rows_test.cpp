@@ -412,6 +412,50 @@ int main(void) {
             "0 5");
 }
 
+// The start of the next row is prefetched, where a loop reads rows at a distance.
+TEST_F(CpuKernel, RowsArePrefetched) {
+  const auto prefetches = [&](const std::string& kernel) {
+    make(kernel);
+    llvm::LLVMContext context;
+    const std::string bitcode = *read_file(path("cpu.bc"));
+    const auto module = llvm::cantFail(llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "k"), context));
+    const llvm::Function* const prefetch = module->getFunction("llvm.prefetch.p0");
+    return prefetch ? prefetch->getNumUses() : 0;
+  };
+  const std::string start = "int i = blockIdx.x * blockDim.x + threadIdx.x; ";
+  // Only a row that is the same each time.
+  EXPECT_EQ(prefetches("extern \"C\" __global__ void k(const int* a, int* b, int n) { " + start +
+                       "int s = 0; for (int k = 0; k < n; ++k) s += a[i] ^ k; b[i] = s; }"),
+            0U);
+  EXPECT_EQ(
+      prefetches("extern \"C\" __global__ void k(const double* a, const double* b, double* sums, int n) { " +
+                 start + R"(
+  double sum = 0;
+  for (; i < n; i += blockDim.x * gridDim.x) sum += a[i] * b[i];
+  __shared__ double s[512];
+  s[threadIdx.x] = sum;
+  for (int offset = 1; offset < 1; ++offset) __syncthreads();
+  sums[blockIdx.x * blockDim.x + threadIdx.x] = s[threadIdx.x];
+})"),
+      2U);
+  EXPECT_EQ(run(R"(
+int main(void) {
+  enum { n = 10000 };
+  static double a[n], b[n], sums[2048], *pa = a, *pb = b, *ps = sums;
+  int size = n, bad = 0;
+  for (int i = 0; i < n; ++i) a[i] = i, b[i] = 2;
+  void* arguments[] = {&pa, &pb, &ps, &size};
+  launch("k", 4, 1, 512, 1, 1, 0, arguments);
+  for (int t = 0; t < 2048; ++t) {
+    double sum = 0;
+    for (int i = t; i < n; i += 2048) sum += 2.0 * i;
+    bad += sums[t] != sum;
+  }
+  printf("%d", bad);
+})"),
+            "0");
+}
+
 // LLVM 22 reads table[i % 8] as table[i] where another index may wrap, without cmake/llvm/wrap_predicate.cpp.
 TEST_F(CpuKernel, LowBitsOfAnIndex) {
   make(R"(
