@@ -3,6 +3,7 @@
 #include <xaas/base/file.h>
 
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -66,6 +67,23 @@ std::string atomic_functions() {
   return text;
 }
 
+// Clang 22 compiles these built-in functions, to which atomicMax_block(), atomicMin_system() and the like of
+// unsigned numbers lead (__clang_cuda_device_functions.h), as those of signed numbers. LLVM's own atomic
+// instructions would lose the scope.
+std::string unsigned_minima_and_maxima() {
+  std::string text;
+  for (const std::string scope : {"cta", "sys"})
+    for (const std::string operation : {"min", "max"})
+      for (const auto& [name, type, instruction, constraint] :
+           {std::tuple("ui", "unsigned", "u32", "r"), {"ull", "unsigned long long", "u64", "l"}})
+        text +=
+            define("__nvvm_atom_" + scope + "_" + operation + "_gen_" + name + "(p, value)",
+                   std::string("({ ") + type + " xaas_old; asm volatile(\"atom." + scope + "." + operation +
+                       "." + instruction + " %0, [%1], %2;\" : \"=" + constraint +
+                       "\"(xaas_old) : \"l\"(p), \"" + constraint + "\"(value) : \"memory\"); xaas_old; })");
+  return text;
+}
+
 // min() and max(), which nvcc has without std:: on both sides, and Clang only on the device's
 // (math_functions.hpp). Of a signed and an unsigned integer, the result is unsigned. A real number is
 // preferred to NaN.
@@ -104,8 +122,9 @@ Result<void> write_first_headers(const fs::path& toolkit, const fs::path& direct
   const std::string header = (toolkit / "include" / "cuda.h").string();
   return write_file(directory / "cuda.h",
                     "#ifndef CUDA_VERSION\n#include \"" + header + "\"\n#if CUDA_VERSION >= 12080\n" +
-                        atomic_functions() + "#endif\n#include <string.h>\n#include <time.h>\n" +
-                        host_minimum_and_maximum() + "#else\n#include_next <cuda.h>\n#endif\n");
+                        atomic_functions() + "#endif\n" + unsigned_minima_and_maxima() +
+                        "#include <string.h>\n#include <time.h>\n" + host_minimum_and_maximum() +
+                        "#else\n#include_next <cuda.h>\n#endif\n");
 }
 
 } // namespace xaas::frontdoor

@@ -293,6 +293,27 @@ TEST_F(NvccToolkit, AtomicFunctionsOfNvcc) {
   EXPECT_EQ(nvcc->exit_code, 0) << nvcc->output;
 }
 
+// Clang itself compares unsigned numbers as signed ones in these functions.
+TEST_F(NvccToolkit, ScopedMinimaAndMaxima) {
+  std::string source = "__global__ void k(unsigned* u, int* i, unsigned long long* v, long long* j) {\n";
+  for (const std::string function :
+       {"atomicMin_block", "atomicMin_system", "atomicMax_block", "atomicMax_system"})
+    source += "  " + function + "(u, 1u); " + function + "(v, 1ull); " + function + "(i, 1); " + function +
+              "(j, 1ll);\n";
+  ASSERT_TRUE(write_file(directory_->path() / "scoped.cu", source + "}\n", 0644, false));
+  ASSERT_TRUE(write_first_headers(toolkit_, directory_->path() / "first"));
+  const NvccContext context = {toolkit_, files({}), "", "", directory_->path() / "first"};
+  const std::string messages = clang(translated({"-c", "scoped.cu", "-o", "scoped.ptx"}, context),
+                                     {"--cuda-device-only", "-S", "-Xclang", "-O1"});
+  EXPECT_THAT(messages, testing::Not(HasSubstr("warning:")));
+  const auto text = read_file(directory_->path() / "scoped.ptx");
+  ASSERT_TRUE(text);
+  for (const std::string scope : {"cta", "sys"})
+    for (const std::string operation : {"min", "max"})
+      for (const std::string type : {"u32", "u64", "s32", "s64"})
+        EXPECT_THAT(*text, HasSubstr("atom." + scope + "." + operation + "." + type));
+}
+
 // Functions that nvcc has on the host's side without std::.
 TEST_F(NvccToolkit, FunctionsOfTheHostWithoutHeaders) {
   std::string source = "#include <algorithm>\nusing namespace std;\ntemplate <class T> void same(T, T) {}\n"
