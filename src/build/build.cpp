@@ -121,14 +121,19 @@ private:
     }
     progress_.note("configuration " + configuration.id());
     XAAS_CHECK(build_in_own_directory(configuration));
-    if (same &&
-        image::content_of(bundle_.configurations.back()) != image::content_of(bundle_.configurations[*same]))
+    if (!same ||
+        image::content_of(bundle_.configurations.back()) == image::content_of(bundle_.configurations[*same]))
+      return {};
+    const std::string origin = bundle_.configurations[*same].configuration.id();
+    if (elsewhere_)
       return make_error(ErrorKind::failed,
-                        "it is not the same as " + bundle_.configurations[*same].configuration.id() +
-                            ", and would not have been built without --check-sharing",
-                        "this is a fault of xaas; please report it, and build each level with a command of "
-                        "its own (--isa) until it is mended");
-    return {};
+                        "it is not the same as " + origin + ", but was not built in the same directory",
+                        "another build used the directory; wait for it, or set TMPDIR to a new directory");
+    return make_error(ErrorKind::failed,
+                      "it is not the same as " + origin +
+                          ", and would not have been built without --check-sharing",
+                      "this is a fault of xaas; please report it, and build each level with a command of "
+                      "its own (--isa) until it is mended");
   }
 
   // Adds a configuration whose build would be that of another one.
@@ -151,11 +156,13 @@ private:
                              digest_of(levels_->id_without_level(configuration)).hex().substr(0, 12);
     XAAS_TRY(const TemporaryDirectory own,
              TemporaryDirectory::create_named(temporary_root(), "xaas-build-", name));
-    if (own.path().filename() != "xaas-build-" + name)
+    if (own.path().filename() != "xaas-build-" + name) {
+      elsewhere_ = true;
       progress_.note(
           (temporary_root() / ("xaas-build-" + name)).string() +
           " is in use or belongs to another machine: files that contain the path of the build directory "
           "differ from those of other builds");
+    }
     return build_configuration(configuration, fs::weakly_canonical(own.path()));
   }
 
@@ -515,6 +522,7 @@ private:
   session::Nasm nasm_;
   fs::path cache_;
   std::optional<EqualLevels> levels_;
+  bool elsewhere_ = false;                   // a build directory has another name than in other runs
   std::map<Digest, std::set<Digest>> texts_; // by unit; several texts can give the same unit
   std::vector<std::string> differences_;
   Surroundings surroundings_;

@@ -65,11 +65,16 @@ std::string without_numbers_of_macros(const std::string& text) {
   return result;
 }
 
-// Runs a job with its output, or what it prints, in `directory`.
+constexpr const char* null_device = "/dev/null";
+
+// Runs a job with its output, or what it prints, in `directory`. An output that nobody reads does not count.
 Result<Effect> run_in(const fs::path& directory, std::vector<std::string> job) {
   XAAS_CHECK(make_directories(directory));
   const std::string output = (directory / "output").string(), printed = (directory / "printed").string();
-  *std::next(output_of(job)) = output;
+  const auto option = output_of(job);
+  const bool is_read = option != job.end() && *std::next(option) != null_device;
+  if (option != job.end())
+    *std::next(option) = output;
   const std::vector<llvm::StringRef> arguments(job.begin(), job.end());
   rewind_standard_input();
   Effect effect;
@@ -77,27 +82,29 @@ Result<Effect> run_in(const fs::path& directory, std::vector<std::string> job) {
       llvm::sys::ExecuteAndWait(arguments.front(), arguments, std::nullopt,
                                 {std::nullopt, llvm::StringRef(printed), llvm::StringRef(printed)});
   XAAS_TRY(effect.printed, read_file(printed));
-  if (effect.exit_code == 0) {
+  if (effect.exit_code == 0 && is_read) {
     XAAS_TRY(const std::string text, read_file(output));
     effect.output = without_numbers_of_macros(text);
   }
   return effect;
 }
 
-// True for a job of the preprocessor or the assembler that can run again: it reads files that stay, and
-// writes one output.
+// True for a job of the preprocessor or the assembler, or one that only checks a source, that can run again:
+// it reads files that stay, and writes one output at most.
 bool can_run_again(const session::Session& session, std::vector<std::string> job) {
   const auto has = [&](const char* word) { return std::find(job.begin(), job.end(), word) != job.end(); };
   const auto option = output_of(job);
-  if (option == job.end() || std::next(option) == job.end() || has("-split-dwarf-output"))
+  const bool only_checks = has("-fsyntax-only");
+  if (option == job.end() ? !only_checks : std::next(option) == job.end())
     return false;
-  if (!names_only_files(job))
+  if (has("-split-dwarf-output") || !names_only_files(job))
     return false;
   if (job[1] == "-cc1as")
     return true;
   clang::TextDiagnosticBuffer messages;
   const auto invocation = known::parse_command({job.begin() + 2, job.end()}, messages);
-  return job[1] == "-cc1" && has("-E") && invocation && known::may_be_known(session, *invocation) &&
+  return job[1] == "-cc1" && (has("-E") || only_checks) && invocation &&
+         known::may_be_known(session, *invocation) &&
          invocation->getDependencyOutputOpts().OutputFile.empty();
 }
 
@@ -109,6 +116,8 @@ std::string name_of(const std::vector<std::string>& job) {
 
 bool names_only_files(const std::vector<std::string>& job) {
   return std::none_of(job.begin(), job.end(), [](const std::string& word) {
+    if (word == null_device) // empty each time
+      return false;
     std::error_code code;
     const fs::file_status status = fs::status(word, code);
     return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);

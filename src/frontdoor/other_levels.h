@@ -14,7 +14,8 @@ namespace xaas::frontdoor {
 std::vector<std::string> at_level(const session::Session& session, std::vector<std::string> job,
                                   const std::string& level);
 
-// False if a word is the path of a pipe or device (`-include /dev/stdin`), which can be read only once.
+// False if a word is the path of a pipe or a device (`-include /dev/stdin`), which can be read only once. The
+// null device can be read again.
 bool names_only_files(const std::vector<std::string>& job);
 
 // Notes the levels for which `difference` says how the command would differ; it is empty if it would not.

@@ -3,7 +3,9 @@
 source "$E2E/lib.sh"
 needs jq clang-22
 
-mkdir src
+# Other builds of an application with this name at the same time would take the name of the build directory.
+mkdir src tmp
+export TMPDIR=$PWD/tmp
 cat >src/configure <<'END'
 #!/bin/sh
 check() { # NAME TEXT
@@ -14,6 +16,9 @@ check() { # NAME TEXT
 check HAVE_STDIO '#include <stdio.h>'
 check HAVE_NONE '#include <none.h>'
 $CC -E conftest.c >/dev/null 2>&1
+$CC -fsyntax-only conftest.c 2>/dev/null
+echo | $CC -x assembler -Werror -c - -o /dev/null && echo "#define HAVE_ASSEMBLER 1" >>config.h
+$CC -c -x c /dev/null -o /dev/null && echo "#define HAVE_EMPTY 1" >>config.h
 rm -f conftest.*
 END
 cat >src/Makefile <<'END'
@@ -83,9 +88,15 @@ build checks
 expect_equal "levels" "$(same_as checks)" '[null,"isa=x86-64",null,"isa=x86-64-v3"]'
 check_same checks
 
+# A check that only asks for the exit code.
+printf '#ifndef __AVX2__\n#error none\n#endif\n' >src/avx2.c
+sed -i 's/^check HAVE_AVX2.*/$CC -fsyntax-only avx2.c 2>errors || echo "#define NO_AVX2 1" >>config.h/' src/configure
+build syntax
+expect_equal "levels" "$(same_as syntax)" '[null,"isa=x86-64",null,"isa=x86-64-v3"]'
+
 # All levels are built in a directory of the same name.
 sed -i '/install -D app/a \\tpwd >$(DESTDIR)/usr/local/bin/where' src/Makefile
-sed -i '/HAVE_AVX2/d' src/configure
+sed -i '/NO_AVX2/d' src/configure
 build path
 expect_equal "levels" "$(same_as path)" '[null,"isa=x86-64","isa=x86-64","isa=x86-64"]'
 check_same path

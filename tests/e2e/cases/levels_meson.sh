@@ -4,7 +4,9 @@
 source "$E2E/lib.sh"
 needs jq clang-22 meson
 
-mkdir src
+# Other builds of an application with this name at the same time would take the name of the build directory.
+mkdir src tmp
+export TMPDIR=$PWD/tmp
 cat >src/meson.build <<'END'
 project('app', 'c')
 cc = meson.get_compiler('c')
