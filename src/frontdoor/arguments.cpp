@@ -63,7 +63,6 @@ std::vector<std::string> first_options(const session::Session& session, bool oth
   options.insert(options.begin(), "--start-no-unused-arguments");
   for (const auto& [prefix, name] : session.prefixes)
     options.push_back("-ffile-prefix-map=" + prefix.string() + "=" + name);
-  options.push_back("-fno-record-command-line");
   options.push_back("--end-no-unused-arguments");
   return options;
 }
@@ -131,6 +130,10 @@ bool is_dropped_by_front_door(const std::string& argument) {
        {"-flto", "-fno-lto", "-fuse-ld=", "-save-temps", "--save-temps", "-ffat-lto-objects",
         "-fno-fat-lto-objects", "-fwhole-program-vtables", "-fuse-linker-plugin", "-fno-use-linker-plugin"})
     if (argument.starts_with(prefix))
+      return true;
+  // The command line names the level and the session.
+  for (const char* recorded : {"record-command-line", "record-gcc-switches"})
+    if (argument == std::string("-f") + recorded || argument == std::string("-g") + recorded)
       return true;
   // These make gfortran accept calls that flang accepts anyway. The wrappers of an MPI library that was
   // configured with gfortran add them, and CMake's FindMPI then passes them to C, too.

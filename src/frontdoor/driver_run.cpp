@@ -36,7 +36,9 @@
 #include <clang/Driver/Job.h>
 #include <clang/Driver/Tool.h>
 #include <clang/Driver/ToolChain.h>
+#include <clang/Frontend/ChainedDiagnosticConsumer.h>
 #include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/TextDiagnosticBuffer.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Options/Options.h>
 #include <llvm/Support/VirtualFileSystem.h>
@@ -73,19 +75,22 @@ public:
     for (const std::string& text : strings_)
       arguments.push_back(text.c_str());
     std::unique_ptr<clang::DiagnosticOptions> options = clang::CreateAndPopulateDiagOpts(arguments);
-    auto* printer = new clang::TextDiagnosticPrinter(llvm::errs(), *options);
+    auto printer = std::make_unique<clang::TextDiagnosticPrinter>(llvm::errs(), *options);
     printer->setPrefix(fortran_ ? "flang" : "clang");
-    clang::DiagnosticsEngine diagnostics(llvm::makeIntrusiveRefCnt<clang::DiagnosticIDs>(), *options,
-                                         printer);
+    auto kept = std::make_unique<clang::TextDiagnosticBuffer>();
+    const clang::TextDiagnosticBuffer& messages = *kept;
+    clang::DiagnosticsEngine diagnostics(
+        llvm::makeIntrusiveRefCnt<clang::DiagnosticIDs>(), *options,
+        new clang::ChainedDiagnosticConsumer(std::move(printer), std::move(kept)));
     clang::ProcessWarningOptions(diagnostics, *options, *llvm::vfs::getRealFileSystem(), false);
     clang::driver::Driver driver(program_, llvm::sys::getDefaultTargetTriple(), diagnostics);
     driver.setCheckInputsExist(!links_);
     std::unique_ptr<clang::driver::Compilation> compilation(driver.BuildCompilation(arguments));
-    if (!compilation || compilation->containsError())
-      return 1;
-    if (prints_level(compilation->getArgs()))
+    if (names_level(messages) || (compilation && prints_level(compilation->getArgs())))
       if (const Result<void> noted = differs_at_levels(session_, "clang", "it prints its arguments"); !noted)
         return print_error(noted.error());
+    if (!compilation || compilation->containsError())
+      return 1;
     if (compilation->getArgs().hasArg(clang::options::OPT__HASH_HASH_HASH)) {
       compilation->getJobs().Print(llvm::errs(), "\n", true);
       return diagnostics.hasErrorOccurred() ? 1 : 0;
@@ -131,13 +136,23 @@ private:
     return {expanded.begin(), expanded.end()};
   }
 
+  // Of the driver itself: "unsupported argument 'x86-64-v3' to option '-march='".
+  bool names_level(const clang::TextDiagnosticBuffer& messages) const {
+    const auto names = [this](const auto& message) {
+      return message.second.find(session_.level) != std::string::npos;
+    };
+    return !session_.level.empty() && (std::any_of(messages.err_begin(), messages.err_end(), names) ||
+                                       std::any_of(messages.warn_begin(), messages.warn_end(), names));
+  }
+
   // True if the command tells the level. `-v` counts unless it is beside a plain compile or link: build
   // systems look there for libraries and directories.
   bool prints_level(const llvm::opt::ArgList& arguments) const {
     using namespace clang::options;
     const bool asks = arguments.hasArg(OPT_E, OPT_fsyntax_only) || !prepared_.written.march.empty() ||
                       !prepared_.written.mtune.empty();
-    return arguments.hasArg(OPT__HASH_HASH_HASH, OPT_print_enabled_extensions, OPT_MJ) ||
+    return arguments.hasArg(OPT__HASH_HASH_HASH, OPT_print_enabled_extensions, OPT_MJ,
+                            OPT_gen_cdb_fragment_path) ||
            (arguments.hasArg(OPT_v) && asks);
   }
 
@@ -317,15 +332,18 @@ private:
 
   // Clang itself looks for `#include __FILE__` under the name with replaced prefixes, and does not find the
   // file.
-  static int execute_compile(clang::driver::Compilation& compilation, clang::driver::Command& job,
-                             const std::vector<std::string>& arguments) {
-    const int code = execute(compilation, job);
+  Result<int> run_compile(clang::driver::Compilation& compilation, clang::driver::Command& job,
+                          const std::vector<std::string>& arguments) {
+    const auto run = [&] {
+      return run_compared(session_, words_of(job), [&] { return execute(compilation, job); });
+    };
+    XAAS_TRY(const int code, run());
     if (code != 1 || arguments.empty() || arguments[0] != "-cc1" ||
         !known::includes_by_own_name({arguments.begin() + 1, arguments.end()}))
       return code;
     std::cerr << "xaas: compiling again with file names unchanged\n";
     replace_arguments(compilation, job, known::with_names_in_macros(arguments));
-    return execute(compilation, job);
+    return run();
   }
 
   // Changes the command for every later use, including flang's own run.
@@ -366,8 +384,7 @@ private:
               differs_at_levels(session_, result.output.string(), "it is a native object");
           !noted)
         return print_error(noted.error());
-    const Result<int> ran =
-        run_compared(session_, words_of(job), [&] { return execute_compile(compilation, job, arguments); });
+    const Result<int> ran = run_compile(compilation, job, arguments);
     if (!ran)
       return print_error(ran.error());
     const int code = *ran;

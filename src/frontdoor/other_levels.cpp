@@ -14,6 +14,9 @@
 // runs, with the files that it reads now. If no command differs until the end, the other build would give the
 // same, and need not run (build.cpp). The first difference ends the comparison; that level is built.
 //
+// What the preprocessor prints has the number of lines of predefined macros (`# 391 "<built-in>" 3`), which
+// differs and means nothing. Every build gets the number 1.
+//
 // A compile that is captured is the same if its known outcome serves the level (known.h), and its object is
 // the same, too. A compile that fails must fail there. Other jobs are run there as well. Links do not know
 // the level. Whatever has no rule here differs.
@@ -26,9 +29,10 @@
 #include "other_levels.h"
 #include "standard_input.h"
 
+#include <xaas/base/child.h>
 #include <xaas/base/directory.h>
 #include <xaas/base/file.h>
-#include <xaas/base/text.h>
+#include <xaas/base/file_descriptor.h>
 #include <xaas/known/invocation.h>
 #include <xaas/known/known.h>
 #include <xaas/session/log.h>
@@ -38,72 +42,111 @@
 #include <llvm/Support/Program.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <string_view>
+#include <unistd.h>
 
 namespace xaas::frontdoor {
 
 namespace {
 
-// What a job does: its exit code, what it prints, and its output.
+constexpr const char* null_device = "/dev/null";
+
+// What a job does.
 struct Effect {
   int exit_code = 0;
-  std::string printed, output;
+  std::string errors, printed; // standard error and output
+  std::string output;          // the file's contents
   bool operator==(const Effect&) const = default;
 };
 
-// Where `-o` is.
-std::vector<std::string>::iterator output_of(std::vector<std::string>& job) {
-  return std::find(job.begin(), job.end(), "-o");
+bool has_word(const std::vector<std::string>& job, const char* word) {
+  return std::find(job.begin(), job.end(), word) != job.end();
 }
 
-// Preprocessed text has the number of predefined macros: `# 391 "<built-in>" 3`.
+// Empty if there is none.
+std::string output_of(const std::vector<std::string>& job) {
+  const auto option = std::find(job.begin(), job.end(), "-o");
+  return option == job.end() || std::next(option) == job.end() ? std::string() : *std::next(option);
+}
+
+bool is_preprocessor(const std::vector<std::string>& job) {
+  return job.size() > 1 && job[1] == "-cc1" && has_word(job, "-E");
+}
+
 std::string without_numbers_of_macros(const std::string& text) {
   std::string result;
-  for (const std::string& line : split(text, '\n')) {
-    const size_t name = line.starts_with("# ") ? line.find(" \"<built-in>\"") : std::string::npos;
-    result += (name == std::string::npos ? line : "#" + line.substr(name)) + "\n";
+  size_t at = 0;
+  for (size_t end = 0; at < text.size(); at = end) {
+    end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    const size_t name = line.starts_with("# ") ? line.find(" \"<built-in>\"") : std::string_view::npos;
+    const bool is_number = name != std::string_view::npos && name > 2 &&
+                           line.substr(2, name - 2).find_first_not_of("0123456789") == std::string_view::npos;
+    result += is_number ? "# 1" + std::string(line.substr(name)) : std::string(line);
   }
   return result;
 }
 
-constexpr const char* null_device = "/dev/null";
-
-// Runs a job with its output, or what it prints, in `directory`. An output that nobody reads does not count.
+// Runs a job with its output, and what it prints, in `directory`. A file that nobody reads does not count,
+// nor one that a failed job leaves.
 Result<Effect> run_in(const fs::path& directory, std::vector<std::string> job) {
   XAAS_CHECK(make_directories(directory));
-  const std::string output = (directory / "output").string(), printed = (directory / "printed").string();
-  const auto option = output_of(job);
-  const bool is_read = option != job.end() && *std::next(option) != null_device;
-  if (option != job.end())
-    *std::next(option) = output;
+  const std::string output = (directory / "output").string(), printed = (directory / "printed").string(),
+                    errors = (directory / "errors").string();
+  const std::string own = output_of(job);
+  const bool is_file = !own.empty() && own != "-";
+  const bool is_text = is_preprocessor(job);
+  if (is_file)
+    *std::next(std::find(job.begin(), job.end(), "-o")) = output;
   const std::vector<llvm::StringRef> arguments(job.begin(), job.end());
   rewind_standard_input();
   Effect effect;
   effect.exit_code =
       llvm::sys::ExecuteAndWait(arguments.front(), arguments, std::nullopt,
-                                {std::nullopt, llvm::StringRef(printed), llvm::StringRef(printed)});
+                                {std::nullopt, llvm::StringRef(printed), llvm::StringRef(errors)});
+  XAAS_TRY(effect.errors, read_file(errors));
   XAAS_TRY(effect.printed, read_file(printed));
-  if (effect.exit_code == 0 && is_read) {
-    XAAS_TRY(const std::string text, read_file(output));
-    effect.output = without_numbers_of_macros(text);
+  if (is_file && own != null_device && effect.exit_code == 0) {
+    XAAS_TRY(effect.output, read_file(output));
+  }
+  if (is_text) {
+    effect.output = without_numbers_of_macros(effect.output);
+    effect.printed = without_numbers_of_macros(effect.printed);
   }
   return effect;
 }
 
+Result<void> write_to(int file, const std::string& text) {
+  return write_all(file, text) ? Result<void>() : errno_error(errno, "writing what the preprocessor printed");
+}
+
+// Does what a job of the preprocessor has done elsewhere.
+Result<int> perform(const Effect& effect, const std::string& output) {
+  XAAS_CHECK(write_to(STDERR_FILENO, effect.errors));
+  XAAS_CHECK(write_to(STDOUT_FILENO, effect.printed));
+  if (effect.exit_code == 0 && output != "-") { // as compilers write: it may be a pipe
+    const FileDescriptor file(open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!file)
+      return errno_error(errno, "writing " + output);
+    XAAS_CHECK(write_to(file.get(), effect.output));
+  }
+  return effect.exit_code;
+}
+
 // True for a job of the preprocessor or the assembler, or one that only checks a source, that can run again:
 // it reads files that stay, and writes one output at most.
-bool can_run_again(const session::Session& session, std::vector<std::string> job) {
-  const auto has = [&](const char* word) { return std::find(job.begin(), job.end(), word) != job.end(); };
-  const auto option = output_of(job);
-  const bool only_checks = has("-fsyntax-only");
-  if (option == job.end() ? !only_checks : std::next(option) == job.end())
-    return false;
-  if (has("-split-dwarf-output") || !names_only_files(job))
+bool can_run_again(const session::Session& session, const std::vector<std::string>& job) {
+  const bool only_checks = has_word(job, "-fsyntax-only");
+  if ((output_of(job).empty() && !only_checks) || has_word(job, "-split-dwarf-output") ||
+      !names_only_files(job))
     return false;
   if (job[1] == "-cc1as")
     return true;
   clang::TextDiagnosticBuffer messages;
   const auto invocation = known::parse_command({job.begin() + 2, job.end()}, messages);
-  return job[1] == "-cc1" && (has("-E") || only_checks) && invocation &&
+  return (is_preprocessor(job) || (job[1] == "-cc1" && only_checks)) && invocation &&
          known::may_be_known(session, *invocation) &&
          invocation->getDependencyOutputOpts().OutputFile.empty();
 }
@@ -147,25 +190,36 @@ Result<void> differs_at_levels(const session::Session& session, const std::strin
 
 Result<int> run_compared(const session::Session& session, const std::vector<std::string>& job,
                          const std::function<int()>& run) {
-  if (session::equal_levels(session).empty())
-    return run();
-  std::vector<std::string> words = job;
-  if (words.size() < 2 || !can_run_again(session, words)) {
+  const std::string output = output_of(job);
+  const bool prints_text = is_preprocessor(job) && !output.empty() && output != null_device;
+  const bool compares =
+      !session::equal_levels(session).empty() && job.size() > 1 && can_run_again(session, job);
+  if (!compares)
     XAAS_CHECK(differs_at_levels(session, name_of(job), "its effects are not known"));
+  if (!compares && !prints_text)
+    return run();
+  // Not in a temporary directory of the project, which may not have one.
+  const Result<TemporaryDirectory> directory = TemporaryDirectory::create(session.directory, "job-");
+  const Result<Effect> here =
+      directory ? run_in(directory->path() / "here", job) : Result<Effect>(directory.error());
+  if (!here) { // a comparison fails no command
+    XAAS_CHECK(differs_at_levels(session, name_of(job), here.error().message));
+    rewind_standard_input();
     return run();
   }
-  XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
-  XAAS_TRY(const Effect here, run_in(directory.path() / "here", words));
-  XAAS_CHECK(compare_levels(session, name_of(job), [&](const std::string& level) {
-    const std::vector<std::string> other = at_level(session, words, level);
-    if (other == words)
-      return "";
-    const Result<Effect> there = run_in(directory.path() / level, other);
-    return there && *there == here ? "" : "its output differs";
-  }));
+  if (compares)
+    XAAS_CHECK(compare_levels(session, name_of(job), [&](const std::string& level) {
+      const std::vector<std::string> other = at_level(session, job, level);
+      if (other == job)
+        return "";
+      const Result<Effect> there = run_in(directory->path() / level, other);
+      return there && *there == *here ? "" : "its output differs";
+    }));
+  if (prints_text)
+    return perform(*here, output);
   rewind_standard_input();
   const int code = run();
-  if (code != here.exit_code)
+  if (code != here->exit_code)
     XAAS_CHECK(differs_at_levels(session, name_of(job), "it does not repeat itself"));
   return code;
 }

@@ -27,6 +27,7 @@ Result<void> differs_at_levels(const session::Session& session, const std::strin
                                const std::string& difference);
 
 // Runs a job of another program by `run`, which returns its exit code, after running it for the other levels.
+// The preprocessor runs once, and its text has the same number of lines of predefined macros for all levels.
 Result<int> run_compared(const session::Session& session, const std::vector<std::string>& job,
                          const std::function<int()>& run);
 

@@ -200,7 +200,8 @@ bool have_same_dependencies(const session::Session& session, const Preprocessed&
 
 bool is_result_of_run(const session::Session& session, const FoundInputs& found, const Preprocessed& run) {
   const Preprocessed& claimed = found.preprocessed;
-  if (claimed.text != run.text || claimed.lock_free_queries != run.lock_free_queries ||
+  if (claimed.text != run.text || claimed.macros != run.macros ||
+      claimed.lock_free_queries != run.lock_free_queries ||
       claimed.reads_instruction_set != run.reads_instruction_set ||
       claimed.needs_features != run.needs_features)
     return false;

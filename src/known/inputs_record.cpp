@@ -42,14 +42,17 @@ bool read_words(std::string_view text, std::vector<uint32_t>& words) {
 }
 
 bool read_result(std::string_view line, Preprocessed& result) {
-  const std::optional<std::string_view> digest = take_until(line, ' '), queries = take_until(line, ' ');
-  if (!digest || !queries || !read_number(*queries, result.lock_free_queries) || line.size() != 2)
+  const std::optional<std::string_view> digest = take_until(line, ' '), expanded = take_until(line, ' '),
+                                        queries = take_until(line, ' ');
+  if (!digest || !expanded || !queries || !read_number(*queries, result.lock_free_queries) ||
+      line.size() != 2)
     return false;
-  const std::optional<Digest> text = digest_in(*digest);
+  const std::optional<Digest> text = digest_in(*digest), macros = digest_in(*expanded);
   result.text = text.value_or(Digest());
+  result.macros = macros.value_or(Digest());
   result.reads_instruction_set = line[0] == '1';
   result.needs_features = line[1] == '1';
-  return text.has_value();
+  return text && macros;
 }
 
 std::string words_in_hex(const std::vector<uint32_t>& words) {
@@ -65,8 +68,9 @@ std::string write_record(const session::Session& session, const Preprocessed& re
                          const Digest& other_macros, const MacrosRead& macros,
                          const std::vector<FileAnswer>& files, const std::vector<Dependency>& dependencies) {
   std::string text(record_version);
-  text += '\n' + result.text.hex() + ' ' + std::to_string(result.lock_free_queries) + ' ' +
-          (result.reads_instruction_set ? '1' : '0') + (result.needs_features ? '1' : '0') + '\n';
+  text += '\n' + result.text.hex() + ' ' + result.macros.hex() + ' ' +
+          std::to_string(result.lock_free_queries) + ' ' + (result.reads_instruction_set ? '1' : '0') +
+          (result.needs_features ? '1' : '0') + '\n';
   text += other_macros.hex() + '\n' + words_in_hex(macros.words) + '\n';
   for (const auto& [name, value] : macros.defined)
     text += "macro " + name + ' ' + value + '\n';

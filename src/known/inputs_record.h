@@ -1,7 +1,8 @@
 // A record of the inputs of a run of the preprocessor (inputs.cpp), as text:
 //
-//     inputs 2
-//     TOKENS LOCK_FREE_QUERIES FLAGS        digest, number, two digits: reads_instruction_set, needs_features
+//     inputs 3
+//     TOKENS MACROS LOCK_FREE_QUERIES FLAGS     two digests, a number, and two digits: reads_instruction_set,
+//                                               needs_features
 //     OTHER_MACROS                          digest
 //     WORDS                                 hashes in hexadecimal, without separators
 //     macro NAME TEXT                       for each predefined macro that was read
@@ -24,7 +25,7 @@
 
 namespace xaas::known {
 
-constexpr std::string_view record_version = "inputs 2";
+constexpr std::string_view record_version = "inputs 3";
 
 // A record whose lines for paths have not been read.
 struct InputsRecord {

@@ -99,6 +99,7 @@ std::string packed(const KnownUnit& unit) {
                     {"wants_device_image", unit.wants_device_image},
                     {"has_definitions", unit.has_definitions},
                     {"vector_returns", unit.vector_returns},
+                    {"macros", unit.macros},
                     {"messages", unit.messages.size()},
                     {"bitcode", unit.bitcode.size()},
                     {"lesser", unit.lesser.size()},
@@ -137,6 +138,10 @@ std::optional<KnownUnit> unpacked(std::string_view value) {
       return std::nullopt;
     unit.working_features = *std::move(working);
   }
+  Result<std::string> macros = reader.string_at("macros");
+  if (!macros)
+    return std::nullopt;
+  unit.macros = *std::move(macros);
   const auto returns = header->find("vector_returns");
   if (returns == header->end() || !returns->is_number_unsigned())
     return std::nullopt;
@@ -176,6 +181,13 @@ static bool names_no_lists(const clang::LangOptions& options) {
          options.XRayAttrListFiles.empty();
 }
 
+// Layouts are printed by a front end that runs.
+static bool prints_no_layouts(const clang::LangOptions& options) {
+  return !options.DumpRecordLayouts && !options.DumpRecordLayoutsSimple &&
+         !options.DumpRecordLayoutsCanonical && !options.DumpRecordLayoutsComplete &&
+         !options.DumpVTableLayouts;
+}
+
 // OpenMP's code for devices depends on the module for the host. The code for CUDA and HIP does not, and the
 // host's module contains only the session's placeholder for it.
 static bool offloads_by_tokens(const session::Session& session, const clang::CompilerInvocation& invocation) {
@@ -203,7 +215,8 @@ bool may_be_known(const session::Session& session, const clang::CompilerInvocati
          reads_no_modules(invocation) && frontend.Plugins.empty() &&
          frontend.OverrideRecordLayoutsFile.empty() &&
          invocation.getDiagnosticOpts().DiagnosticSuppressionMappingsFile.empty() &&
-         names_no_lists(invocation.getLangOpts()) && offloads_by_tokens(session, invocation) &&
+         names_no_lists(invocation.getLangOpts()) && prints_no_layouts(invocation.getLangOpts()) &&
+         offloads_by_tokens(session, invocation) &&
          invocation.getHeaderSearchOpts().PrebuiltModuleFiles.empty() &&
          invocation.getHeaderSearchOpts().PrebuiltModulePaths.empty();
 }

@@ -66,6 +66,10 @@ public:
     if (marker || by_pragma || reason == RenameFile)
       recorder_.renamed(location, uint64_t(reason) << 8 | kind, by_pragma);
   }
+  void MacroExpands(const clang::Token& name, const clang::MacroDefinition& definition, clang::SourceRange,
+                    const clang::MacroArgs*) override {
+    recorder_.expanded(name, definition);
+  }
   void PragmaDirective(clang::SourceLocation location, clang::PragmaIntroducerKind kind) override {
     recorder_.pragma(location, kind);
   }

@@ -12,7 +12,7 @@ namespace {
 
 using llvm::vfs::Status;
 
-// The content and status of a regular file, owned by the file system.
+// The content and status of a file or a pipe, owned by the file system.
 struct Kept {
   Status status;
   std::unique_ptr<llvm::MemoryBuffer> content;
@@ -69,10 +69,12 @@ public:
     const llvm::ErrorOr<Status> status = (*file)->status();
     if (!status)
       return status.getError();
-    if (!status->isRegularFile()) // a directory, or a pipe, which can be read only once anyway
+    if (status->isDirectory())
       return file;
+    // A pipe has no size before its end.
     constexpr bool terminated = true, copied = true;
-    auto content = (*file)->getBuffer(name, static_cast<int64_t>(status->getSize()), terminated, copied);
+    const int64_t size = status->isRegularFile() ? static_cast<int64_t>(status->getSize()) : -1;
+    auto content = (*file)->getBuffer(name, size, terminated, copied);
     if (!content)
       return content.getError();
     auto kept = std::make_unique<Kept>(

@@ -33,6 +33,7 @@
 #include <clang/Basic/Builtins.h>
 #include <clang/Lex/HeaderSearch.h>
 #include <clang/Lex/Lexer.h>
+#include <clang/Lex/MacroInfo.h>
 #include <clang/Lex/Preprocessor.h>
 
 #include <algorithm>
@@ -395,9 +396,25 @@ std::optional<Preprocessed> TokenRecorder::finish(const Digest& messages) {
   stream_.number(!has_own_declarations_ && waiting_.any());
   stream_.text(messages.hex());
   result_.text = stream_.finish();
+  Hasher macros;
+  for (const std::string& macro : macros_)
+    macros.update_part(macro);
+  result_.macros = macros.finish();
   result_.reads_instruction_set = reads_.instruction_set;
   result_.needs_features = reads_.features;
   return usable_ ? std::optional(std::move(result_)) : std::nullopt;
+}
+
+// The order does not matter, so that a compile's preprocessor may look ahead.
+void TokenRecorder::expanded(const clang::Token& name, const clang::MacroDefinition& definition) {
+  const clang::MacroInfo* const macro = definition.getMacroInfo();
+  if (!macro || macro->isBuiltinMacro() || is_predefined(macro->getDefinitionLoc()) ||
+      !expanded_.insert(macro).second)
+    return;
+  const auto [file, offset] = sources_.getDecomposedLoc(macro->getDefinitionLoc());
+  const clang::OptionalFileEntryRef entry = sources_.getFileEntryRefForID(file);
+  macros_.insert(name.getIdentifierInfo()->getName().str() + ' ' + std::to_string(offset) + ' ' +
+                 (entry ? name_without_place(session_, entry->getName()) : std::string()));
 }
 
 // Looks at the words of a pragma; false if they may differ from those in its text.

@@ -16,12 +16,15 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace clang {
 class IdentifierInfo;
+class MacroDefinition;
+class MacroInfo;
 class Preprocessor;
 } // namespace clang
 
@@ -83,6 +86,7 @@ public:
   // The pragma was the preprocessor's own and had this effect.
   void pragma_done(clang::SourceLocation location, uint64_t what, std::string_view text = {});
 
+  void expanded(const clang::Token& name, const clang::MacroDefinition& definition);
   void change(clang::SourceLocation location, uint64_t what, std::string_view text = {});
   // #line, `# 12 "file"` and `#pragma GCC system_header` rename later places.
   void renamed(clang::SourceLocation location, uint64_t kind, bool by_pragma);
@@ -156,6 +160,8 @@ private:
     unsigned colons = 0;     // operands are after the first two
     bool after_text = false; // the last token was a string
   } assembly_;
+  llvm::DenseSet<const clang::MacroInfo*> expanded_;
+  std::set<std::string> macros_; // expanded, with their places
   llvm::SmallString<256> spelling_;
   Preprocessed result_;
 };

@@ -27,6 +27,7 @@ struct KnownUnit {
   bool has_definitions = false;    // functions or variables of the source
   unsigned vector_returns = 0;     // functions whose ABI was written out (ir/vector_returns.h)
   std::string messages;            // Clang's messages, independent of the build's location
+  std::string macros;              // if there are messages: Preprocessed::macros in hexadecimal
   std::string bitcode;             // the canonical module
   std::string lesser; // its IR for the build machine's own level, if that is below the configuration's
   // The working object, without a note; empty for device code, and for an outcome that was compiled for fewer

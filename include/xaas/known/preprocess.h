@@ -31,6 +31,9 @@ struct Preprocessed {
   // preprocessor, and the files with tokens if debug information holds their digests. Declarations of system
   // headers that nothing mentions are left out. File names are independent of the build's location.
   Digest text;
+  // A digest of the macros that were expanded and where they are defined, but for predefined ones. No token
+  // has such a place, but messages name it.
+  Digest macros;
   // Words that ask whether atomic operations are lock-free; see is_lock_free_query().
   unsigned lock_free_queries = 0;
   // A word outside Clang's own headers depends on the instruction set: `_Float16`, `omp simd aligned`.

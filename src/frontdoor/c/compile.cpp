@@ -6,6 +6,8 @@
 #include "plugins.h"
 #include "working_object.h"
 
+#include <xaas/base/directory.h>
+#include <xaas/base/file.h>
 #include <xaas/ir/options.h>
 #include <xaas/known/invocation.h>
 #include <xaas/known/places.h>
@@ -217,11 +219,24 @@ private:
     if (!invocation || device_.capture || !device_.offload.empty() || !names_only_files(command_) ||
         !known::may_be_known(session_, *invocation)) // it may write other files
       return false;
-    invocation->getDependencyOutputOpts() = clang::DependencyOutputOptions();
+    std::string& dependencies = invocation->getDependencyOutputOpts().OutputFile;
+    const std::string own = dependencies;
+    if (own == "-")
+      return false;
+    const Result<TemporaryDirectory> directory = TemporaryDirectory::create(session_.directory, "compile-");
+    if (!directory)
+      return false;
+    if (!own.empty())
+      dependencies = (directory->path() / "dependencies").string();
     session::Session session = session_;
     session.level = level;
     const FrontendResult there = run_frontend(session, invocation, compile_.files(), &of_arguments);
-    return !there.compiled && there.messages == messages;
+    // Clang writes the list of files also after an error, unless it does not find one of them.
+    const auto list = [](const std::string& file) {
+      const Result<std::string> text = read_file(file);
+      return text ? *text : std::string();
+    };
+    return !there.compiled && there.messages == messages && (own.empty() || list(own) == list(dependencies));
   }
 
   const session::Session& session_;

@@ -54,7 +54,7 @@ const known::KnownUnit* KnownCompile::find() {
     known::remember_inputs(session_, *invocation_, draft_, *preprocessed_);
   // The preprocessor has written the dependency files.
   invocation_->getDependencyOutputOpts() = clang::DependencyOutputOptions();
-  known_ = known::find_known(session_, *keys_);
+  known_ = find_known();
   return known_ && !session_.check_sharing ? &*known_ : nullptr;
 }
 
@@ -65,10 +65,22 @@ void KnownCompile::listen() {
 
 const known::KnownUnit* KnownCompile::find_by_inputs() {
   set_preprocessed(found_->preprocessed);
-  std::optional<known::KnownUnit> unit = known::find_known(session_, *keys_);
+  std::optional<known::KnownUnit> unit = find_known();
   if (unit && known::write_dependencies(*invocation_, found_->dependencies))
     known_ = std::move(unit);
   return known_ ? &*known_ : nullptr;
+}
+
+// Messages name places of macros, which the text does not show.
+std::optional<known::KnownUnit> KnownCompile::find_known() const {
+  std::optional<known::KnownUnit> unit = known::find_known(session_, *keys_);
+  return unit && has_messages_for(*unit, *preprocessed_) ? std::move(unit) : std::nullopt;
+}
+
+// Lines of predefined macros have other numbers for another instruction set.
+bool KnownCompile::has_messages_for(const known::KnownUnit& unit, const known::Preprocessed& preprocessed) {
+  return unit.messages.empty() ||
+         (unit.macros == preprocessed.macros.hex() && unit.messages.find("<built-in>:") == std::string::npos);
 }
 
 void KnownCompile::set_preprocessed(std::optional<known::Preprocessed> preprocessed) {
@@ -162,6 +174,8 @@ known::KnownUnit KnownCompile::outcome_of(FrontendResult& frontend) const {
   unit.has_definitions = frontend.has_definitions;
   unit.vector_returns = frontend.vector_returns;
   unit.messages = known::without_places(session_, frontend.messages);
+  if (preprocessed_ && !unit.messages.empty())
+    unit.macros = preprocessed_->macros.hex();
   unit.bitcode = std::move(frontend.module.bitcode);
   return unit;
 }
@@ -175,12 +189,10 @@ void KnownCompile::file(const known::KnownUnit& unit) const {
     known::look_next_time(session_, marks_);
 }
 
-// Most sources look at no macro that differs. Some do, and include other headers of intrinsics by that.
+// Some sources look at macros that differ, and include other headers of intrinsics by that.
 std::optional<known::Preprocessed>
-KnownCompile::preprocessed_for(const session::Session& other,
-                               const clang::CompilerInvocation& invocation) const {
-  if (auto there = known::result_for(session_, invocation, *invocation_, draft_, *preprocessed_))
-    return there;
+KnownCompile::preprocess_for(const session::Session& other,
+                             const clang::CompilerInvocation& invocation) const {
   if (from_input_)
     return std::nullopt;
   if (std::optional<known::FoundInputs> found = known::find_inputs(other, invocation, draft_, files_))
@@ -196,13 +208,20 @@ std::string KnownCompile::difference_for(const session::Session& other,
                                          const known::KnownUnit& unit) const {
   if (!preprocessed_ || !keys_)
     return "what it reads is not known";
-  const std::optional<known::Preprocessed> there = preprocessed_for(other, invocation);
+  std::optional<known::Preprocessed> there =
+      known::result_for(session_, invocation, *invocation_, draft_, *preprocessed_);
+  if (!there) // most sources look at no macro that differs
+    there = preprocess_for(other, invocation);
   if (!there || there->text != preprocessed_->text)
     return "its text depends on the instruction set";
   if (writes_dependencies_ && !known::have_same_dependencies(session_, *preprocessed_, *there))
     return "its dependencies depend on the instruction set";
   const known::Keys keys = known::keys_of(other, invocation, draft_, *there, working_level(other));
-  return known::serves(unit, *keys_, keys) ? "" : "its code depends on the instruction set";
+  if (!known::serves(unit, *keys_, keys))
+    return "its code depends on the instruction set";
+  if (!has_messages_for(unit, *there))
+    return "its messages depend on the instruction set";
+  return "";
 }
 
 std::optional<Digest> KnownCompile::text() const {

@@ -40,8 +40,10 @@ public:
 
 private:
   void set_preprocessed(std::optional<known::Preprocessed> preprocessed);
-  std::optional<known::Preprocessed> preprocessed_for(const session::Session& other,
-                                                      const clang::CompilerInvocation& invocation) const;
+  std::optional<known::Preprocessed> preprocess_for(const session::Session& other,
+                                                    const clang::CompilerInvocation& invocation) const;
+  std::optional<known::KnownUnit> find_known() const;
+  static bool has_messages_for(const known::KnownUnit& unit, const known::Preprocessed& preprocessed);
   void listen();
   const known::KnownUnit* find_by_inputs();
   std::optional<std::vector<std::string>> working_features(const FrontendResult& frontend) const;
