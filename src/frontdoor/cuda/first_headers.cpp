@@ -84,6 +84,15 @@ std::string unsigned_minima_and_maxima() {
   return text;
 }
 
+// Clang declares these functions for the device and does not define them.
+std::string not_a_number() {
+  std::string text;
+  for (const auto& [type, name] : {std::pair("double", "nan"), {"float", "nanf"}})
+    text += std::string("static inline __attribute__((device)) ") + type + " " + name +
+            "(const char*) { return __builtin_" + name + "(\"\"); }\n";
+  return text;
+}
+
 // min() and max(), which nvcc has without std:: on both sides, and Clang only on the device's
 // (math_functions.hpp). Of a signed and an unsigned integer, the result is unsigned. A real number is
 // preferred to NaN.
@@ -123,8 +132,8 @@ Result<void> write_first_headers(const fs::path& toolkit, const fs::path& direct
   return write_file(directory / "cuda.h",
                     "#ifndef CUDA_VERSION\n#include \"" + header + "\"\n#if CUDA_VERSION >= 12080\n" +
                         atomic_functions() + "#endif\n" + unsigned_minima_and_maxima() +
-                        "#include <string.h>\n#include <time.h>\n" + host_minimum_and_maximum() +
-                        "#else\n#include_next <cuda.h>\n#endif\n");
+                        "#include <string.h>\n#include <time.h>\n" + not_a_number() +
+                        host_minimum_and_maximum() + "#else\n#include_next <cuda.h>\n#endif\n");
 }
 
 } // namespace xaas::frontdoor

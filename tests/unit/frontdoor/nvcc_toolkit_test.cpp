@@ -314,6 +314,25 @@ TEST_F(NvccToolkit, ScopedMinimaAndMaxima) {
         EXPECT_THAT(*text, HasSubstr("atom." + scope + "." + operation + "." + type));
 }
 
+// Clang's own headers leave these functions undefined.
+TEST_F(NvccToolkit, NotANumber) {
+  ASSERT_TRUE(
+      write_file(directory_->path() / "nan.cu",
+                 "#include <cmath>\n__global__ void k(double* d, float* f) { d[0] = nan(\"\"); f[0] = "
+                 "nanf(\"\"); d[1] = std::nan(\"1\"); f[1] = std::nanf(\"\"); }\n"
+                 "double host() { return std::nan(\"\") + nanf(\"\"); }\n",
+                 0644, false));
+  ASSERT_TRUE(write_first_headers(toolkit_, directory_->path() / "first"));
+  const NvccContext context = {toolkit_, files({}), "", "", directory_->path() / "first"};
+  const std::string messages = clang(translated({"-c", "nan.cu", "-o", "nan.ll"}, context),
+                                     {"--cuda-device-only", "-emit-llvm", "-S"});
+  EXPECT_THAT(messages, testing::Not(HasSubstr("warning:")));
+  const auto text = read_file(directory_->path() / "nan.ll");
+  ASSERT_TRUE(text);
+  EXPECT_THAT(*text, testing::Not(testing::ContainsRegex("declare [^\n]*nan")));
+  EXPECT_THAT(clang(translated({"-c", "nan.cu"}, context), {}), testing::Not(HasSubstr("warning:")));
+}
+
 // Functions that nvcc has on the host's side without std::.
 TEST_F(NvccToolkit, FunctionsOfTheHostWithoutHeaders) {
   std::string source = "#include <algorithm>\nusing namespace std;\ntemplate <class T> void same(T, T) {}\n"
