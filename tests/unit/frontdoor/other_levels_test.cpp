@@ -4,6 +4,10 @@
 #include <xaas/session/log.h>
 #include <xaas/store/cache.h>
 
+#include <gmock/gmock.h>
+
+#include <set>
+
 namespace xaas::frontdoor {
 
 namespace {
@@ -101,13 +105,72 @@ TEST_F(OtherLevels, MessagesAndFiles) {
   EXPECT_EQ(same("$CC -E a.c 2>/dev/null", 1), v2);
   write("src/a.c", "#ifdef __AVX2__\n#warning avx\n#endif\nint a;\n");
   EXPECT_EQ(same("$CC -c a.c -o ../build/a.o"), v2);
-  EXPECT_EQ(same("$CC -fsyntax-only a.c"), none);
+  EXPECT_EQ(same("$CC -fsyntax-only a.c"), v2);
   write("src/avx.h", "#define A 1\n");
   write("src/a.c", "#ifdef __AVX2__\n#include \"avx.h\"\n#endif\nint a;\n");
   EXPECT_EQ(same("$CC -c a.c -o ../build/a.o"), both);
   EXPECT_EQ(same("$CC -MD -c a.c -o ../build/a.o"), v2);
   EXPECT_EQ(same("$CC -MJ a.json -c a.c -o ../build/a.o"), none);
   EXPECT_EQ(same("$CC -march=native -E -v - </dev/null"), none);
+}
+
+// What is printed in spite of an error, and where macros are that a message names.
+TEST_F(OtherLevels, TextAndMessagesOfErrors) {
+  write("src/probe.h", "#include <none.h>\n#ifdef __AVX2__\nhave_avx2\n#endif\n");
+  EXPECT_EQ(same("$CC -E probe.h 2>/dev/null", 1), v2);
+  EXPECT_EQ(same("$CC -E - <probe.h 2>/dev/null", 1), v2);
+  EXPECT_EQ(same("$CC -E probe.h -o ../build/probe.i 2>/dev/null", 1), both); // which nobody can read
+  write("src/a.h", "");
+  write("src/b.h", "");
+  write("src/a.c", "#ifdef __AVX2__\n#include \"a.h\"\n#else\n#include \"b.h\"\n#endif\nint a = b;\n");
+  EXPECT_EQ(same("$CC -c a.c -o ../build/a.o 2>/dev/null", 1), both);
+  EXPECT_EQ(same("$CC -MD -MF a.d -c a.c -o ../build/a.o 2>/dev/null", 1), v2);
+  write("src/a.c",
+        "#ifdef __AVX2__\n#define SET(x) if (x = 1) x = 2\n#else\n#define SET(x) if (x = 1) x = 2\n"
+        "#endif\nint f(int a) { SET(a); return a; }\n");
+  EXPECT_EQ(same("$CC -w -c a.c -o ../build/a.o"), both);
+  for (int known = 0; known < 3; ++known)
+    EXPECT_EQ(same("$CC -Wall -c a.c -o ../build/a.o 2>/dev/null"), v2);
+  same("$CC -Wall -c a.c -o ../build/a.o 2>../build/warnings", 0, "x86-64-v3");
+  EXPECT_THAT(read("build/warnings"), testing::HasSubstr("a.c:2:22: note: expanded from macro"));
+  same("$CC -Wall -c a.c -o ../build/a.o 2>../build/warnings");
+  EXPECT_THAT(read("build/warnings"), testing::HasSubstr("a.c:4:22: note: expanded from macro"));
+}
+
+// The number of predefined macros is in no output, and the level in no object.
+TEST_F(OtherLevels, OutputsWithoutTheLevel) {
+  write("src/a.c", "#include <stdio.h>\nint main(void) { return 0; }\n");
+  std::set<std::string> texts, objects;
+  for (const char* level : {"x86-64", "x86-64-v3"}) {
+    EXPECT_EQ(same("$CC -E a.c -o ../build/a.i && $CC -E a.c >../build/b.i && cmp ../build/a.i ../build/b.i",
+                   0, level),
+              both);
+    texts.insert(read("build/a.i"));
+    same("$CC -g -grecord-gcc-switches -frecord-gcc-switches -c a.c -o ../build/a.o", 0, level);
+    objects.insert(unit_of("build/a.o").module.to_string());
+  }
+  EXPECT_EQ(texts.size(), 1U);
+  EXPECT_EQ(objects.size(), 1U);
+  EXPECT_THAT(*texts.begin(), testing::HasSubstr("\n# 1 \"<built-in>\" 3\n"));
+  EXPECT_EQ(same("$CC -gen-cdb-fragment-path ../build -c a.c -o ../build/a.o"), none);
+  write("src/a.cfg", "--target=aarch64-linux-gnu\n");
+  EXPECT_EQ(same("$CC --config ./a.cfg -c a.c -o ../build/a.o 2>/dev/null", 1), none);
+  EXPECT_EQ(same("$CC --no-such-option -c a.c -o ../build/a.o 2>/dev/null", 1), both);
+}
+
+// Pipes are read once, and what is discarded is not compared.
+TEST_F(OtherLevels, PipesAndTheNullDevice) {
+  write("src/a.c", "int main(void) { return 0; }\n");
+  EXPECT_EQ(same("echo 'int q;' | $CC -include /dev/stdin -c a.c -o ../build/a.o"), both);
+  EXPECT_EQ(same("echo 'int r = 5;' | $CC -include /dev/stdin -c a.c -o ../build/b.o"), both);
+  EXPECT_NE(unit_of("build/a.o").module, unit_of("build/b.o").module);
+  EXPECT_EQ(
+      same("mkfifo f; (echo 'int s = 6;' >f) & timeout 60 $CC -include ./f -c a.c -o ../build/c.o; rm f"),
+      both);
+  EXPECT_NE(unit_of("build/b.o").module, unit_of("build/c.o").module);
+  EXPECT_EQ(same("echo | $CC -x assembler -c - -o /dev/null && $CC -c -x c /dev/null -o /dev/null"), both);
+  EXPECT_EQ(same("$CC -c a.c -o /dev/null && $CC -E a.c -o /dev/null"), both);
+  EXPECT_EQ(same("TMPDIR=/proc/none $CC -E a.c"), both);
 }
 
 // The comparison must not change what the build itself reads and writes.
