@@ -373,9 +373,11 @@ private:
         for (size_t i = 0; i < core->parts.functions.size(); ++i) {
           llvm::Function* const part = core->parts.functions[i];
           simplify(*part);
-          core->prefetches.push_back(make_prefetch(*part, static_cast<unsigned>(work.kernel->arg_size()),
-                                                   static_cast<unsigned>(core->parts.uniform.size()),
-                                                   part_code(i)));
+          core->prefetches.push_back(
+              core->reads_rows
+                  ? make_prefetch(*part, static_cast<unsigned>(work.kernel->arg_size()),
+                                  static_cast<unsigned>(core->parts.uniform.size()), part_code(i))
+                  : nullptr);
           const bool is_rare = core == &row.core && row.segments.core;
           core->part_segments.push_back(is_rare ? Segments{} : segments_of(*part, work));
         }
@@ -390,8 +392,9 @@ private:
       if (!work.nodes.agree)
         continue;
       const auto place = static_cast<unsigned>(work.kernel->arg_size());
-      share_trip_counts(*region, place);
+      const bool reads_rows = share_trip_counts(*region, place);
       RowPlan row{split_row(*region, place), {}, {}, {}};
+      row.core.reads_rows = row.segment_core.reads_rows = reads_rows;
       for (llvm::Function* part : {row.split.bounds, row.split.core, row.split.other})
         if (part)
           simplify(*part);

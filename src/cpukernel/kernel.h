@@ -13,6 +13,7 @@ struct CorePlan {
   Nodes nodes = {};
   Regions parts = {};
   std::vector<Segments> part_segments = {};     // of each part
+  bool reads_rows = false;                      // at a distance, in a loop over the grid's threads
   std::vector<llvm::Function*> prefetches = {}; // of each part (prefetch.h), or null
 };
 

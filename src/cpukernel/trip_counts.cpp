@@ -37,11 +37,11 @@ class TripCounts {
 public:
   TripCounts(llvm::Function& region, unsigned place) : region_(region), place_(region, place) {}
 
-  void run() {
+  bool run() {
     llvm::DominatorTree dominators(region_);
     llvm::LoopInfo loops(dominators);
     if (loops.empty())
-      return;
+      return false;
     for (llvm::Loop* loop : loops)
       llvm::simplifyLoop(loop, &dominators, &loops, nullptr, nullptr, nullptr, false);
     const llvm::Value* const sources[] = {place_.x, place_.t};
@@ -52,6 +52,7 @@ public:
         chosen.push_back({loop, *condition});
     for (const auto& [loop, condition] : chosen)
       split(*loop, condition, loops, dominators);
+    return !chosen.empty();
   }
 
 private:
@@ -183,8 +184,8 @@ private:
 
 } // namespace
 
-void share_trip_counts(llvm::Function& region, unsigned place) {
-  TripCounts(region, place).run();
+bool share_trip_counts(llvm::Function& region, unsigned place) {
+  return TripCounts(region, place).run();
 }
 
 } // namespace xaas::cpukernel

@@ -8,7 +8,7 @@ class Function;
 namespace xaas::cpukernel {
 
 // Runs the iterations that all threads of a row have as a loop of their own, before the others. `place`: the
-// number of the region's parameter `block`.
-void share_trip_counts(llvm::Function& region, unsigned place);
+// number of the region's parameter `block`. Returns true if there is such a loop.
+bool share_trip_counts(llvm::Function& region, unsigned place);
 
 } // namespace xaas::cpukernel
