@@ -393,7 +393,8 @@ private:
         continue;
       const auto place = static_cast<unsigned>(work.kernel->arg_size());
       const bool reads_rows = share_trip_counts(*region, place);
-      RowPlan row{split_row(*region, place), {}, {}, {}};
+      // Without thread 0, which often has the last word, rows of a loop would start between cache lines.
+      RowPlan row{split_row(*region, place, !reads_rows), {}, {}, {}};
       row.core.reads_rows = row.segment_core.reads_rows = reads_rows;
       for (llvm::Function* part : {row.split.bounds, row.split.core, row.split.other})
         if (part)

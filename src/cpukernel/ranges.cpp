@@ -74,8 +74,9 @@ struct Gate {
 
 class Splitter {
 public:
-  Splitter(llvm::Function& region, unsigned place)
-      : region_(region), place_(region, place), values_(place_), dominators_(region) {}
+  Splitter(llvm::Function& region, unsigned place, bool single_threads)
+      : region_(region), place_(region, place), single_threads_(single_threads), values_(place_),
+        dominators_(region) {}
 
   Row run() {
     for (llvm::Instruction& instruction : llvm::instructions(region_)) {
@@ -109,7 +110,7 @@ private:
   }
 
   void add(llvm::ICmpInst& comparison) {
-    if (!comparison.getOperand(0)->getType()->isIntegerTy())
+    if (!comparison.getOperand(0)->getType()->isIntegerTy() || (comparison.isEquality() && !single_threads_))
       return;
     std::optional<Condition> condition =
         order(comparison, comparison.getOperand(0), comparison.getOperand(1), comparison.getPredicate());
@@ -367,6 +368,7 @@ private:
 
   llvm::Function& region_;
   Place place_;
+  bool single_threads_;
   AffineValues values_;
   llvm::DominatorTree dominators_;
   std::vector<Condition> conditions_;
@@ -375,8 +377,8 @@ private:
 
 } // namespace
 
-Row split_row(llvm::Function& region, unsigned place) {
-  return Splitter(region, place).run();
+Row split_row(llvm::Function& region, unsigned place, bool single_threads) {
+  return Splitter(region, place, single_threads).run();
 }
 
 } // namespace xaas::cpukernel

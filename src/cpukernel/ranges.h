@@ -21,7 +21,8 @@ struct Row {
   bool is_exhaustive = false; // all threads are the core's or the other's
 };
 
-// `place`: the number of the region's parameter `block`. The new functions are inlined where they are called.
-Row split_row(llvm::Function& region, unsigned place);
+// `place`: the number of the region's parameter `block`. `single_threads`: also where a condition is true for
+// one thread alone. The new functions are inlined where they are called.
+Row split_row(llvm::Function& region, unsigned place, bool single_threads);
 
 } // namespace xaas::cpukernel
