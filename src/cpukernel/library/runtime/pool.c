@@ -105,6 +105,24 @@ static size_t stack_bytes(void) {
   return (size_t)kib * 1024;
 }
 
+static void set_index(struct xaas_block* block, uint64_t number) {
+  const uint64_t row = block->grid[0], plane = row * block->grid[1];
+  block->index[0] = (uint32_t)(number % row);
+  block->index[1] = (uint32_t)(number % plane / row);
+  block->index[2] = (uint32_t)(number / plane);
+}
+
+// Without divisions, which take as long as a small block.
+static void set_next_index(struct xaas_block* block) {
+  if (++block->index[0] < block->grid[0])
+    return;
+  block->index[0] = 0;
+  if (++block->index[1] < block->grid[1])
+    return;
+  block->index[1] = 0;
+  ++block->index[2];
+}
+
 static void run_blocks(struct work* work) {
   static _Thread_local char *shared, *arena;
   static _Thread_local size_t shared_size, arena_size;
@@ -117,17 +135,17 @@ static void run_blocks(struct work* work) {
   block.arena = arena;
   if (xaas_checked && kernel->checks)
     block.checked = xaas_checks_of_thread(kernel, __builtin_frame_address(0));
-  const uint64_t row = block.grid[0], plane = row * block.grid[1];
+  const int in_order = work->step == 1 && work->first == 0;
   for (;;) {
     const uint64_t start = __atomic_fetch_add(&work->next, work->share, __ATOMIC_RELAXED);
     if (start >= work->blocks)
       return;
     const uint64_t end = work->blocks - start < work->share ? work->blocks : start + work->share;
     for (uint64_t each = start; each < end; ++each) {
-      const uint64_t number = (uint64_t)(((unsigned __int128)each * work->step + work->first) % work->blocks);
-      block.index[0] = (uint32_t)(number % row);
-      block.index[1] = (uint32_t)(number % plane / row);
-      block.index[2] = (uint32_t)(number / plane);
+      if (in_order && each > start)
+        set_next_index(&block);
+      else
+        set_index(&block, (uint64_t)(((unsigned __int128)each * work->step + work->first) % work->blocks));
       if (xaas_checked && kernel->checks)
         xaas_checks_start(block.checked, &block);
       kernel->run(work->arguments, &block);
