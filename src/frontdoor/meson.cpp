@@ -13,22 +13,18 @@
 // Rejected: the same answer for all who ask this way; answers that differ and do not count, because Meson
 // keeps them in a file.
 #include "meson.h"
+#include "arguments.h"
 
 #include <xaas/base/file.h>
 #include <xaas/base/text.h>
 #include <xaas/target/cpu.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <unistd.h>
 
 namespace xaas::frontdoor {
 
 namespace {
-
-bool has_word(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 // The words of a process: `/usr/bin/python3 /usr/bin/meson setup build`.
 std::vector<std::string> command_of(pid_t process) {

@@ -27,6 +27,7 @@
 // Rejected: comparing the files that configure steps leave, because a test may read the level and leave no
 // trace; running the build once for all levels, as the program would then not be that of any level.
 #include "other_levels.h"
+#include "arguments.h"
 #include "standard_input.h"
 
 #include <xaas/base/child.h>
@@ -60,10 +61,6 @@ struct Effect {
   std::string output;          // the file's contents
   bool operator==(const Effect&) const = default;
 };
-
-bool has_word(const std::vector<std::string>& job, const char* word) {
-  return std::find(job.begin(), job.end(), word) != job.end();
-}
 
 // Empty if there is none.
 std::string output_of(const std::vector<std::string>& job) {
