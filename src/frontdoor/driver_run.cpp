@@ -86,8 +86,11 @@ public:
     clang::driver::Driver driver(program_, llvm::sys::getDefaultTargetTriple(), diagnostics);
     driver.setCheckInputsExist(!links_);
     std::unique_ptr<clang::driver::Compilation> compilation(driver.BuildCompilation(arguments));
-    if (names_level(messages) || (compilation && prints_level(compilation->getArgs())))
-      if (const Result<void> noted = differs_at_levels(session_, "clang", "it prints its arguments"); !noted)
+    const bool prints = compilation && prints_level(compilation->getArgs());
+    if (prints || names_level(messages))
+      if (const Result<void> noted = differs_at_levels(
+              session_, "clang", prints ? "it prints its arguments" : "its message names the level");
+          !noted)
         return print_error(noted.error());
     if (!compilation || compilation->containsError())
       return 1;

@@ -72,6 +72,7 @@ bool is_preprocessor(const std::vector<std::string>& job) {
   return job.size() > 1 && job[1] == "-cc1" && has_word(job, "-E");
 }
 
+// With 1 in place of N in `# N "<built-in>" 3`.
 std::string without_numbers_of_macros(const std::string& text) {
   std::string result;
   size_t at = 0;
@@ -195,7 +196,7 @@ Result<int> run_compared(const session::Session& session, const std::vector<std:
     XAAS_CHECK(differs_at_levels(session, name_of(job), "its effects are not known"));
   if (!compares && !prints_text)
     return run();
-  // Not in a temporary directory of the project, which may not have one.
+  // Not in the project's temporary directory, which may not exist.
   const Result<TemporaryDirectory> directory = TemporaryDirectory::create(session.directory, "job-");
   const Result<Effect> here =
       directory ? run_in(directory->path() / "here", job) : Result<Effect>(directory.error());

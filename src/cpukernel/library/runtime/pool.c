@@ -112,7 +112,7 @@ static void set_index(struct xaas_block* block, uint64_t number) {
   block->index[2] = (uint32_t)(number / plane);
 }
 
-// Without divisions, which take as long as a small block.
+// Without divisions, which would be made for each block.
 static void set_next_index(struct xaas_block* block) {
   if (++block->index[0] < block->grid[0])
     return;
