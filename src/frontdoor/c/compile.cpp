@@ -231,12 +231,17 @@ private:
     session::Session session = session_;
     session.level = level;
     const FrontendResult there = run_frontend(session, invocation, compile_.files(), &of_arguments);
-    // Clang writes the list of files also after an error, unless it does not find one of them.
-    const auto list = [](const std::string& file) {
-      const Result<std::string> text = read_file(file);
-      return text ? *text : std::string();
+    return !there.compiled && there.messages == messages && (own.empty() || same_lists(own, dependencies));
+  }
+
+  // Clang writes the list of files also after an error, unless it does not find one of them.
+  static bool same_lists(const std::string& one, const std::string& other) {
+    std::error_code code;
+    const auto list = [&code](const std::string& file) {
+      return fs::exists(file, code) ? read_file(file) : Result<std::string>(std::string());
     };
-    return !there.compiled && there.messages == messages && (own.empty() || list(own) == list(dependencies));
+    const Result<std::string> first = list(one), second = list(other);
+    return !code && first && second && *first == *second;
   }
 
   const session::Session& session_;
