@@ -57,8 +57,8 @@ constexpr const char* null_device = "/dev/null";
 // What a job does.
 struct Effect {
   int exit_code = 0;
-  std::string errors, printed; // standard error and output
-  std::string output;          // the file's contents
+  std::string errors, printed;       // standard error and output
+  std::optional<std::string> output; // the contents of the file, if it leaves one
   bool operator==(const Effect&) const = default;
 };
 
@@ -106,13 +106,14 @@ Result<Effect> run_in(const fs::path& directory, std::vector<std::string> job) {
                                 {std::nullopt, llvm::StringRef(printed), llvm::StringRef(errors)});
   XAAS_TRY(effect.errors, read_file(errors));
   XAAS_TRY(effect.printed, read_file(printed));
-  if (is_file && own != null_device && effect.exit_code == 0) {
+  std::error_code code;
+  if (is_file && own != null_device && effect.exit_code == 0 && fs::exists(output, code)) {
     XAAS_TRY(effect.output, read_file(output));
   }
-  if (is_text) {
-    effect.output = without_numbers_of_macros(effect.output);
+  if (is_text)
     effect.printed = without_numbers_of_macros(effect.printed);
-  }
+  if (is_text && effect.output)
+    effect.output = without_numbers_of_macros(*effect.output);
   return effect;
 }
 
@@ -124,11 +125,11 @@ Result<void> write_to(int file, const std::string& text) {
 Result<int> perform(const Effect& effect, const std::string& output) {
   XAAS_CHECK(write_to(STDERR_FILENO, effect.errors));
   XAAS_CHECK(write_to(STDOUT_FILENO, effect.printed));
-  if (effect.exit_code == 0 && output != "-") { // as compilers write: it may be a pipe
+  if (effect.output && output != "-") { // as compilers write: it may be a pipe
     const FileDescriptor file(open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (!file)
       return errno_error(errno, "writing " + output);
-    XAAS_CHECK(write_to(file.get(), effect.output));
+    XAAS_CHECK(write_to(file.get(), *effect.output));
   }
   return effect.exit_code;
 }
