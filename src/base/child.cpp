@@ -177,8 +177,10 @@ ChildEnd end_child(pid_t child) {
   return {false, SIGKILL};
 }
 
-Error crash_error(const std::string& what) {
-  return make_error(ErrorKind::failed, what + "; this is probably a fault of xaas, not of its input");
+Error crash_error(const std::string& what, const std::string& fault) {
+  return make_error(ErrorKind::failed,
+                    what + "; " +
+                        (fault.empty() ? "this is probably a fault of xaas, not of its input" : fault));
 }
 
 std::string ChildClock::overdue() {

@@ -120,8 +120,7 @@ Worker::Death Worker::death() {
                                              : std::string(" was ended by signal ") + strsignal(end_.status));
   if (const std::string words = last_words(); !words.empty())
     message += ": " + words;
-  return {false,
-          fault_.empty() ? crash_error(message) : make_error(ErrorKind::failed, message + "; " + fault_)};
+  return {false, crash_error(message, fault_)};
 }
 
 // The first line that the worker printed.

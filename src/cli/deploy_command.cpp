@@ -105,12 +105,11 @@ public:
     app.add_flag("--cold-for-size", cold_for_size_,
                  "With --profile: optimize for size what never ran in the training runs")
         ->needs("--profile");
-    CLI::Option* const plugin =
-        app.add_option(
-               "--pass-plugin", plugins_,
-               "Run this pass plugin on the units that ask for it; can be repeated. Units ask by the digest "
-               "of the plugin that they were built with")
-            ->type_name("FILE");
+    CLI::Option* const plugin = app.add_option("--pass-plugin", plugins_,
+                                               "Run this pass plugin on the units, and in the links, that "
+                                               "ask for it; can be repeated. They ask "
+                                               "by the digest of the plugin that they were built with")
+                                    ->type_name("FILE");
     app.add_option("--for", plugins_for_,
                    "With `all`: plugins that no unit asks for run on all of the application's IR (default: "
                    "such a plugin is an error)")

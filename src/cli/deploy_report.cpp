@@ -92,7 +92,7 @@ Rows lowered_rows(const deploy::Report& report) {
                                    std::to_string(report.profile->functions) + " functions"});
   for (const image::UsedPlugin& plugin : report.plugins)
     rows.push_back({"pass plugin", plugin.name + (plugin.version.empty() ? "" : " " + plugin.version) + ": " +
-                                       std::to_string(plugin.units) + " units" +
+                                       image::units_and_links(plugin.units, plugin.links) +
                                        (plugin.for_all ? ", none of which asks for it" : "")});
   rows.push_back({"time", human_seconds(report.seconds.total) + " (lowering " +
                               human_seconds(report.seconds.lower) + ", linking " +

@@ -5,6 +5,7 @@
 
 #include <xaas/base/text.h>
 #include <xaas/image/coverage.h>
+#include <xaas/image/deployed.h>
 
 #include <algorithm>
 
@@ -254,7 +255,7 @@ Rows facts(const Json& json) {
   for (const Json& plugin : json["plugins"])
     rows.push_back({"pass plugin", plugin["name"].get<std::string>() + " " +
                                        plugin["version"].get<std::string>() + ", for " +
-                                       plugin["units"].dump() + " units (" +
+                                       image::units_and_links(plugin["units"], plugin["links"]) + " (" +
                                        plugin["digest"].get<std::string>() + ")"});
   if (!json["device_files"].empty())
     rows.push_back({"device files", device_files_text(json["device_files"])});
@@ -282,22 +283,35 @@ std::string details(const Json& json) {
   return text;
 }
 
-// The pass plugins that units ask for, and how many units do.
+// The pass plugins that units and links ask for, and how many do.
 Json plugins_json(const image::Bundle& bundle) {
-  std::map<Digest, std::pair<ir::AskedPlugin, uint64_t>> plugins;
-  std::map<Digest, std::set<std::string>> options;
-  for (const auto& [id, unit] : bundle.units)
-    for (const ir::AskedPlugin& plugin : unit.plugins) {
-      plugins.try_emplace(plugin.digest, plugin, 0).first->second.second++;
-      options[plugin.digest].insert(plugin.options.begin(), plugin.options.end());
+  struct Asked {
+    std::string name, version;
+    uint64_t units = 0, links = 0;
+    std::set<std::string> options;
+  };
+  std::map<Digest, Asked> plugins;
+  const auto add = [&](const std::vector<ir::AskedPlugin>& asked, uint64_t Asked::* count) {
+    for (const ir::AskedPlugin& plugin : asked) {
+      Asked& each = plugins[plugin.digest];
+      each.name = plugin.name;
+      each.version = plugin.version;
+      ++(each.*count);
+      each.options.insert(plugin.options.begin(), plugin.options.end());
     }
+  };
+  for (const auto& [id, unit] : bundle.units)
+    add(unit.plugins, &Asked::units);
+  for (const auto& [id, record] : bundle.links)
+    add(record.plugins, &Asked::links);
   Json json = Json::array();
   for (const auto& [digest, each] : plugins)
-    json.push_back({{"name", each.first.name},
-                    {"version", each.first.version},
+    json.push_back({{"name", each.name},
+                    {"version", each.version},
                     {"digest", digest.to_string()},
-                    {"units", each.second},
-                    {"options", options[digest]}});
+                    {"units", each.units},
+                    {"links", each.links},
+                    {"options", each.options}});
   return json;
 }
 

@@ -60,28 +60,32 @@ private:
     return write_file(inputs_.work / name, content, 0644, false);
   }
 
-  fs::path archive_path(const Digest& archive, bool lto) const {
-    return inputs_.work / ((lto ? "b" : "a") + archive.hex());
+  fs::path archive_path(const Digest& archive, LinkForm form) const {
+    const char* const prefix = form == LinkForm::plain ? "a" : form == LinkForm::thin ? "b" : "c";
+    return inputs_.work / (prefix + archive.hex());
   }
 
-  // What a unit becomes for a link with LTO, or for one without.
-  LoweredUnit lowered_unit(const Digest& unit, bool lto) const {
-    return {unit, lto && inputs_.forms.bitcode.count(unit) ? lower::Form::thin_lto : lower::Form::object};
+  LoweredUnit lowered_unit(const Digest& unit, LinkForm form) const {
+    return {unit, inputs_.forms.of(unit, form)};
   }
 
-  // The file that a link or archive reads, for one with LTO or one without.
-  Result<fs::path> provide(const link::FileRef& file, bool lto) {
+  // The file that a link of this form, or an archive for one, reads.
+  Result<fs::path> provide(const link::FileRef& file, LinkForm form) {
     switch (file.kind) {
     case RefKind::unit:
-      return objects_.path(lowered_unit(file.digest, lto));
+      return objects_.path(lowered_unit(file.digest, form));
     case RefKind::archive:
-      return archive_path(file.digest, lto);
+      return archive_path(file.digest, form);
     case RefKind::link:
       return inputs_.work / ("l" + digest_of(input_output(file.digest).key()).hex());
     case RefKind::kit:
       return inputs_.contents.path(file.digest);
     }
     return make_error(ErrorKind::integrity, "unknown kind of file");
+  }
+
+  link::FileProvider provider(LinkForm form) {
+    return [this, form](const link::FileRef& file) { return provide(file, form); };
   }
 
   // The output that another link reads: an installed one if possible, so that it is linked only once.
@@ -133,24 +137,23 @@ private:
   }
 
   // Without the units that no link needs.
-  link::ArchiveRecord needed_members(const Digest& digest, bool lto) const {
+  link::ArchiveRecord needed_members(const Digest& digest, LinkForm form) const {
     link::ArchiveRecord record = inputs_.bundle.archives.at(digest);
     std::erase_if(record.members, [&](const link::ArchiveRecord::Member& member) {
-      return member.file.kind == RefKind::unit && !objects_.has(lowered_unit(member.file.digest, lto));
+      return member.file.kind == RefKind::unit && !objects_.has(lowered_unit(member.file.digest, form));
     });
     return record;
   }
 
   Result<void> make_archive(const Digest& digest) {
-    if (inputs_.forms.archives.count(digest)) {
-      const link::ArchiveRecord record = needed_members(digest, false);
-      XAAS_TRY(const std::string archive, link::write_archive_in_worker(record, objects_provider_));
-      XAAS_CHECK(keep(archive_path(digest, false).filename(), archive));
-    }
-    if (inputs_.forms.lto_archives.count(digest)) {
-      const link::ArchiveRecord record = needed_members(digest, true);
-      XAAS_TRY(const std::string archive, link::write_lto_archive(record, bitcode_provider_));
-      XAAS_CHECK(keep(archive_path(digest, true).filename(), archive));
+    for (const auto& [form, read] : inputs_.forms.read) {
+      if (!read.archives.contains(digest))
+        continue;
+      const link::ArchiveRecord record = needed_members(digest, form);
+      XAAS_TRY(const std::string archive, form == LinkForm::plain
+                                              ? link::write_archive_in_worker(record, provider(form))
+                                              : link::write_lto_archive(record, provider(form)));
+      XAAS_CHECK(keep(archive_path(digest, form).filename(), archive));
     }
     return {};
   }
@@ -187,21 +190,24 @@ private:
     options.arch = inputs_.bundle.arch;
     options.finish = output.finish;
     options.threads = inputs_.jobs;
-    const bool lto = inputs_.forms.lto_level != 0 && record.kind != link::OutputKind::relocatable;
-    if (lto) {
+    const LinkForm form = inputs_.forms.of(record);
+    if (form != LinkForm::plain) {
       options.lto_level = inputs_.forms.lto_level;
+      options.cpu_seconds += 60 * static_cast<double>(inputs_.forms.bitcode());
+    }
+    if (form == LinkForm::thin) {
       options.lto_cache = inputs_.work / "thinlto";
       XAAS_CHECK(make_directories(options.lto_cache));
-      options.cpu_seconds += 60 * static_cast<double>(inputs_.forms.bitcode.size());
     }
+    if (const auto uses = inputs_.plugins.links.find(output.record); uses != inputs_.plugins.links.end())
+      options.plugins = uses->second;
     options.guard = record.kind == link::OutputKind::shared ? library_guard_ : program_guard_;
-    Result<link::ReplayResult> linked =
-        link::replay(record, lto ? bitcode_provider_ : objects_provider_, options);
+    Result<link::ReplayResult> linked = link::replay(record, provider(form), options);
     if (!linked && inputs_.device.kernel_links.contains(output.record))
       if (std::vector<std::string> missing = link::undefined_symbols(linked.error().message);
           !missing.empty())
         return lacks_libraries(record, std::move(missing));
-    if (!linked && lto && linked.error().kind == ErrorKind::failed)
+    if (!linked && form == LinkForm::thin && linked.error().kind == ErrorKind::failed)
       return std::move(linked).error().with_hint("the link may succeed without --lto");
     XAAS_TRY(const link::ReplayResult result, std::move(linked));
     XAAS_CHECK(keep("l" + digest_of(output.key()).hex(), result.output));
@@ -264,7 +270,7 @@ private:
     };
     switch (file.kind) {
     case RefKind::unit:
-      for (const lower::Form form : {lower::Form::object, lower::Form::thin_lto})
+      for (const lower::Form form : {lower::Form::object, lower::Form::thin_lto, lower::Form::lto})
         if (objects_.has({file.digest, form}))
           origin.own = objects_.own({file.digest, form});
       break;
@@ -308,7 +314,7 @@ private:
         path = objects_.path({file.digest, lower::Form::object});
         break;
       case FileKind::archive:
-        path = archive_path(file.digest, false);
+        path = archive_path(file.digest, LinkForm::plain);
         break;
       case FileKind::link:
         path = inputs_.work / ("l" + digest_of(Output{file.digest, file.finish}.key()).hex());
@@ -330,12 +336,6 @@ private:
   std::map<Digest, CodeOrigin> origins_;                                // of the records' outputs
   std::string program_guard_, library_guard_;                           // objects
   std::string profile_runtime_; // an object; empty: nothing is counted
-  const link::FileProvider objects_provider_ = [this](const link::FileRef& file) {
-    return provide(file, false);
-  };
-  const link::FileProvider bitcode_provider_ = [this](const link::FileRef& file) {
-    return provide(file, true);
-  };
   Assembly assembly_;
 };
 

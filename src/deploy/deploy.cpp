@@ -182,7 +182,7 @@ Result<Plan> make_plan(const Request& request, const image::ApplicationImage& so
                                                     .check_kernels = request.check_kernels,
                                                     .stand_ins = request.stand_ins,
                                                     .assembler = request.assembler}));
-    XAAS_TRY(plan.plugins, choose_plugins(source.bundle(), plan.usage.units, request.plugins));
+    XAAS_TRY(plan.plugins, choose_plugins(source.bundle(), plan.usage, request.plugins));
   }
   if (request.check_kernels && plan.device.kernels.empty())
     return make_error(ErrorKind::unsatisfied,
@@ -345,7 +345,7 @@ void report_lowered(const AssemblyInputs& inputs, const Lowered& lowered, Report
              ": they did not run in training, or the profile is of other sources or of another compiler"});
   report.native_objects = inputs.usage.native_objects;
   report.seconds.lower = lowered.lower_seconds;
-  if (inputs.forms.lto_level == 0)
+  if (!inputs.forms.has_lto())
     return;
   report.lto = Lto{lowered.objects.bitcode(), inputs.forms.without};
   if (const uint64_t refused = lowered.objects.refused_bitcode())

@@ -11,6 +11,14 @@ namespace {
 using RefKind = link::FileRef::Kind;
 using FileKind = link::InstalledFile::Kind;
 
+void read_installed(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
+                    Forms::Read& read) {
+  for (const link::InstalledFile& file : configuration.installed)
+    if (file.kind == FileKind::unit || file.kind == FileKind::archive)
+      reach(bundle, {file.kind == FileKind::unit ? RefKind::unit : RefKind::archive, file.digest, ""},
+            read.units, read.archives);
+}
+
 } // namespace
 
 void reach(const image::Bundle& bundle, const link::FileRef& file, std::set<Digest>& units,
@@ -22,38 +30,53 @@ void reach(const image::Bundle& bundle, const link::FileRef& file, std::set<Dige
       reach(bundle, member.file, units, archives);
 }
 
+LinkForm Forms::of(const link::LinkRecord& record) const {
+  if (record.kind == link::OutputKind::relocatable)
+    return LinkForm::plain;
+  if (!record.plugins.empty())
+    return LinkForm::merged;
+  return lto ? LinkForm::thin : LinkForm::plain;
+}
+
+lower::Form Forms::of(const Digest& unit, LinkForm form) const {
+  if (form == LinkForm::plain || only_objects.contains(unit))
+    return lower::Form::object;
+  return form == LinkForm::thin ? lower::Form::thin_lto : lower::Form::lto;
+}
+
+uint64_t Forms::bitcode() const {
+  uint64_t count = 0;
+  for (const auto& [form, part] : read)
+    for (const Digest& unit : part.units)
+      count += lower::is_for_lto(of(unit, form));
+  return count;
+}
+
 Forms forms_of(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
                const image::Usage& usage, bool lto) {
   Forms forms;
-  if (!lto) {
-    forms.objects = usage.units;
-    forms.archives = {usage.archives.begin(), usage.archives.end()};
-    return forms;
-  }
-  for (const link::InstalledFile& file : configuration.installed)
-    if (file.kind == FileKind::unit || file.kind == FileKind::archive)
-      reach(bundle, {file.kind == FileKind::unit ? RefKind::unit : RefKind::archive, file.digest, ""},
-            forms.objects, forms.archives);
-  std::set<Digest> linked;
+  forms.lto = lto;
+  read_installed(bundle, configuration, forms.read[LinkForm::plain]);
   for (const Digest& digest : usage.links) {
     const link::LinkRecord& record = bundle.links.at(digest);
-    const bool relocatable = record.kind == link::OutputKind::relocatable;
+    Forms::Read& read = forms.read[forms.of(record)];
     for (const link::LinkItem& item : record.items)
       if (item.kind != link::LinkItem::Kind::option)
-        reach(bundle, item.file, relocatable ? forms.objects : linked,
-              relocatable ? forms.archives : forms.lto_archives);
+        reach(bundle, item.file, read.units, read.archives);
   }
-  forms.lto_level = 1;
-  for (const Digest& id : linked) {
-    const ir::UnitOptions& options = bundle.options.at(bundle.units.at(id).options);
-    if (const std::optional<std::string> obstacle = ir::lto_obstacle(options)) {
-      forms.objects.insert(id);
-      ++forms.without["option " + *obstacle];
+  for (const auto& [form, read] : forms.read) {
+    if (form == LinkForm::plain)
       continue;
+    for (const Digest& id : read.units) {
+      const ir::UnitOptions& options = bundle.options.at(bundle.units.at(id).options);
+      if (const std::optional<std::string> obstacle = ir::lto_obstacle(options)) {
+        if (forms.only_objects.insert(id).second)
+          ++forms.without["option " + *obstacle];
+        continue;
+      }
+      const auto level = static_cast<unsigned>(options.codegen.at("OptimizationLevel"));
+      forms.lto_level = std::clamp(level, forms.lto_level, 3u);
     }
-    forms.bitcode.insert(id);
-    const auto level = static_cast<unsigned>(options.codegen.at("OptimizationLevel"));
-    forms.lto_level = std::clamp(level, forms.lto_level, 3u);
   }
   return forms;
 }

@@ -1,8 +1,9 @@
-// What a configuration's units are lowered to. With LTO some become bitcode for the links to optimize, some
-// objects, some both.
+// What a configuration's units are lowered to. Links with LTO read bitcode, others objects; a unit that both
+// read becomes both.
 #pragma once
 
 #include <xaas/image/bundle.h>
+#include <xaas/lower/lower.h>
 
 #include <map>
 #include <set>
@@ -10,16 +11,33 @@
 
 namespace xaas::deploy {
 
-struct Forms {
-  std::set<Digest> objects, bitcode;       // units
-  std::set<Digest> archives, lto_archives; // archive records: regular ones, and for links with LTO
-  unsigned lto_level = 0;                  // of links; 0: no LTO
-  std::map<std::string, uint64_t> without; // why units that a link with LTO reads are not bitcode
+// How a link reads its units.
+enum class LinkForm {
+  plain,  // as objects
+  thin,   // as bitcode for ThinLTO
+  merged, // as bitcode that is merged into one module, on which pass plugins run
 };
 
-// Without LTO, everything is an object. With it, units that are installed as an object or in an archive, or
-// that a relocatable link reads, are objects. Units that other links read are bitcode if their options allow
-// it.
+struct Forms {
+  // What links of one form read.
+  struct Read {
+    std::set<Digest> units, archives; // archive records
+  };
+  std::map<LinkForm, Read> read; // `plain`: also what is installed; the others are there only with such links
+  bool lto = false;              // links without plugins are `thin`
+  unsigned lto_level = 1;        // of links with LTO
+  std::set<Digest> only_objects; // units that links with LTO read, and whose options allow none
+  std::map<std::string, uint64_t> without; // how many units that is, by reason
+
+  LinkForm of(const link::LinkRecord& record) const;
+  // What a unit becomes for links of this form.
+  lower::Form of(const Digest& unit, LinkForm form) const;
+  bool has_lto() const { return read.size() > read.count(LinkForm::plain); }
+  uint64_t bitcode() const; // units that become bitcode
+};
+
+// With `lto`, units that are installed as an object or in an archive, or that a relocatable link reads, are
+// objects, and those that other links read are bitcode. Without it, only those of links with plugins are.
 Forms forms_of(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
                const image::Usage& usage, bool lto);
 

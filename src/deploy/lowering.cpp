@@ -96,7 +96,7 @@ private:
 
   // Links with LTO see all of a shared library; what other files of the image replace must stay replaceable.
   Result<void> plan_interposition() {
-    if (inputs_.forms.bitcode.empty() || !may_interpose(inputs_.bundle, inputs_.usage.links))
+    if (inputs_.forms.bitcode() == 0 || !may_interpose(inputs_.bundle, inputs_.usage.links))
       return {};
     std::set<Digest> units;
     std::map<Digest, std::string> kit;
@@ -155,7 +155,7 @@ private:
   std::string key_of(const LoweredUnit& unit) const {
     const auto interposed = interposed_.find(unit.first);
     return parts_key(inputs_, unit, result_.profiling) +
-           (unit.second != lower::Form::thin_lto || interposed == interposed_.end()
+           (!lower::is_for_lto(unit.second) || interposed == interposed_.end()
                 ? ""
                 : " interposed " + digest_of(lower::to_bytes(interposed->second)).to_string());
   }
@@ -329,12 +329,9 @@ private:
   Result<void> lower_members() {
     size_t needed = 0;
     for (std::set<Digest> units; !(units = members_.take()).empty(); needed += units.size()) {
-      for (const Digest& unit : units) {
-        if (inputs_.forms.objects.contains(unit))
-          XAAS_CHECK(find({unit, lower::Form::object}));
-        if (inputs_.forms.bitcode.contains(unit))
-          XAAS_CHECK(find({unit, lower::Form::thin_lto}));
-      }
+      for (const LoweredUnit& unit : lowered_units(inputs_.forms))
+        if (units.contains(unit.first))
+          XAAS_CHECK(find(unit));
       XAAS_CHECK(fetch_with_modules({}));
       XAAS_CHECK(lower("lowering members of archives for " + inputs_.target.name));
     }
@@ -383,7 +380,7 @@ private:
     job.options = options_of(wanted);
     job.target = target_of(wanted);
     job.form = wanted.second;
-    if (wanted.second == lower::Form::object || wanted.second == lower::Form::thin_lto) {
+    if (wanted.second == lower::Form::object || lower::is_for_lto(wanted.second)) {
       job.profiling = result_.profiling;
       if (job.unit.profile && job.profiling.kind == lower::Profiling::Kind::none) {
         XAAS_TRY(std::string counts, inputs_.contents.read(*job.unit.profile));
@@ -393,7 +390,7 @@ private:
       job.plugins = inputs_.plugins.of(wanted.first);
     }
     if (const auto names = interposed_.find(wanted.first);
-        names != interposed_.end() && wanted.second == lower::Form::thin_lto)
+        names != interposed_.end() && lower::is_for_lto(wanted.second))
       job.interposed = names->second;
     if (const auto image = result_.device.images.find(wanted.first); image != result_.device.images.end())
       job.device_image = image->second;

@@ -28,6 +28,11 @@ Members::Members(const AssemblyInputs& inputs) {
   for (const Digest& digest : inputs.usage.links) {
     const link::Needs needs = link::needs_of(bundle.links.at(digest));
     want(needs.names);
+    // A plugin may make references that its units do not have.
+    if (!bundle.links.at(digest).plugins.empty())
+      for (const link::LinkItem& item : bundle.links.at(digest).items)
+        if (item.kind == link::LinkItem::Kind::input)
+          reach(bundle, item.file, required, archives);
     for (const link::FileRef& file : needs.whole) {
       reach(bundle, file, required, archives);
       if (file.kind == RefKind::kit)
@@ -42,7 +47,7 @@ Members::Members(const AssemblyInputs& inputs) {
                       std::inserter(optional_, optional_.end()));
   if (optional_.empty())
     kit_.clear();
-  else if (inputs.forms.lto_level != 0)
+  else if (inputs.forms.has_lto())
     want(ir::runtime_functions(bundle.arch + "-unknown-linux-gnu"));
 }
 

@@ -6,16 +6,15 @@ namespace xaas::deploy {
 
 std::set<LoweredUnit> lowered_units(const Forms& forms) {
   std::set<LoweredUnit> units;
-  for (const Digest& unit : forms.objects)
-    units.emplace(unit, lower::Form::object);
-  for (const Digest& unit : forms.bitcode)
-    units.emplace(unit, lower::Form::thin_lto);
+  for (const auto& [form, read] : forms.read)
+    for (const Digest& unit : read.units)
+      units.emplace(unit, forms.of(unit, form));
   return units;
 }
 
 Result<void> Objects::keep(const LoweredUnit& unit, const lower::Object& object) {
   units_.emplace(unit, object.own);
-  if (unit.second == lower::Form::thin_lto)
+  if (lower::is_for_lto(unit.second))
     ++(link::is_elf(object.bytes) ? refused_bitcode_ : bitcode_);
   return write_file(path(unit), object.bytes, 0644, false);
 }

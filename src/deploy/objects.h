@@ -48,7 +48,10 @@ class Objects {
 public:
   explicit Objects(fs::path directory) : directory_(std::move(directory)) {}
   fs::path path(const LoweredUnit& unit) const {
-    return directory_ / ((unit.second == lower::Form::thin_lto ? "t" : "u") + unit.first.hex());
+    const char* const prefix = unit.second == lower::Form::thin_lto ? "t"
+                               : unit.second == lower::Form::lto    ? "m"
+                                                                    : "u";
+    return directory_ / (prefix + unit.first.hex());
   }
   bool has(const LoweredUnit& unit) const { return units_.count(unit) != 0; }
   Result<void> keep(const LoweredUnit& unit, const lower::Object& object);

@@ -29,22 +29,25 @@ std::string described(const lower::PassPlugin& plugin) {
 class Chooser {
 public:
   Chooser(const image::Bundle& bundle, const PluginRequest& request)
-      : bundle_(bundle), request_(request), asked_for_(request.given.size(), 0) {}
+      : bundle_(bundle), request_(request), by_units_(request.given.size(), 0),
+        by_links_(request.given.size(), 0) {}
 
-  Result<PluginChoice> choose(const std::set<Digest>& units) {
+  Result<PluginChoice> choose(const image::Usage& usage) {
     XAAS_CHECK(check_given());
     XAAS_CHECK(check_options());
-    for (const Digest& id : units)
-      XAAS_CHECK(take_asked(id));
-    for (size_t i = 0; i < request_.given.size(); ++i)
-      if (asked_for_[i] == 0)
-        XAAS_CHECK(take_for_all(i, units));
-    for (size_t i = 0; i < request_.given.size(); ++i) {
-      const lower::PassPlugin& plugin = request_.given[i];
-      choice_.used.push_back({plugin.name, plugin.version, plugin.digest, asked_for_[i] == 0,
-                              asked_for_[i] == 0 ? units.size() : asked_for_[i], given_options(plugin),
-                              plugin.others});
+    for (const Digest& id : usage.units) {
+      const ir::Unit& unit = bundle_.units.at(id);
+      XAAS_CHECK(take_asked(unit.source, unit.plugins, by_units_, choice_.units[id]));
     }
+    for (const Digest& digest : usage.links) {
+      const link::LinkRecord& record = bundle_.links.at(digest);
+      XAAS_CHECK(take_asked("the link of " + record.name, record.plugins, by_links_, choice_.links[digest]));
+    }
+    for (size_t i = 0; i < request_.given.size(); ++i)
+      XAAS_CHECK(use(i, usage.units));
+    const auto is_empty = [](const auto& entry) { return entry.second.empty(); };
+    std::erase_if(choice_.units, is_empty);
+    std::erase_if(choice_.links, is_empty);
     return std::move(choice_);
   }
 
@@ -82,24 +85,25 @@ private:
     return options;
   }
 
-  Result<void> take_asked(const Digest& id) {
-    const ir::Unit& unit = bundle_.units.at(id);
-    for (const ir::AskedPlugin& asked : unit.plugins) {
-      XAAS_TRY(const size_t index, find(unit, asked));
-      ++asked_for_[index];
+  // `who` asks for these plugins, and `uses` receives them.
+  Result<void> take_asked(const std::string& who, const std::vector<ir::AskedPlugin>& plugins,
+                          std::vector<uint64_t>& counts, std::vector<lower::PluginUse>& uses) const {
+    for (const ir::AskedPlugin& asked : plugins) {
+      XAAS_TRY(const size_t index, find(who, asked));
+      ++counts[index];
       const lower::PassPlugin& plugin = request_.given[index];
       std::vector<std::string> options = given_options(plugin);
       for (const std::string& option : asked.options) {
-        XAAS_TRY(const bool given, check_allowed(unit, asked, option));
+        XAAS_TRY(const bool given, check_allowed(who, plugin, option));
         if (!given)
           options.push_back(option);
       }
-      choice_.units[id].push_back({plugin, std::move(options)});
+      uses.push_back({plugin, std::move(options)});
     }
     return {};
   }
 
-  Result<size_t> find(const ir::Unit& unit, const ir::AskedPlugin& asked) const {
+  Result<size_t> find(const std::string& who, const ir::AskedPlugin& asked) const {
     const auto index_of = [&](const auto& is_it) {
       return static_cast<size_t>(std::find_if(request_.given.begin(), request_.given.end(), is_it) -
                                  request_.given.begin());
@@ -111,7 +115,7 @@ private:
     const size_t other = index_of([&](const lower::PassPlugin& plugin) { return plugin.name == asked.name; });
     if (other < request_.given.size() && request_.any_build)
       return other;
-    const std::string what = unit.source + " asks for the pass plugin " + described(asked);
+    const std::string what = who + " asks for the pass plugin " + described(asked);
     if (other < request_.given.size())
       return make_error(ErrorKind::unsatisfied,
                         what + "; " + request_.given[other].file.string() + " is " +
@@ -121,20 +125,31 @@ private:
   }
 
   // Whether the user's own value replaces that of the unit.
-  Result<bool> check_allowed(const ir::Unit& unit, const ir::AskedPlugin& plugin,
+  Result<bool> check_allowed(const std::string& who, const lower::PassPlugin& plugin,
                              const std::string& option) const {
     const auto allowed =
         std::find_if(request_.options.begin(), request_.options.end(),
                      [&](const std::string& each) { return name_of(each) == name_of(option); });
     if (allowed == request_.options.end())
       return make_error(ErrorKind::unsatisfied,
-                        unit.source + " sets the option -" + option + " of the pass plugin " + plugin.name,
+                        who + " sets the option -" + option + " of the pass plugin " + plugin.name,
                         "--plugin-option " + name_of(option) + " allows it");
+    if (!adds(plugin, option))
+      return make_error(ErrorKind::unsatisfied, who + " sets the option -" + option +
+                                                    ", which the pass plugin " + plugin.name +
+                                                    " does not add");
     return allowed->find('=') != std::string::npos;
   }
 
-  Result<void> take_for_all(size_t index, const std::set<Digest>& units) {
+  // Lists a plugin as used, and takes one that nothing asks for on all units.
+  Result<void> use(size_t index, const std::set<Digest>& units) {
     const lower::PassPlugin& plugin = request_.given[index];
+    const bool for_all = by_units_[index] == 0 && by_links_[index] == 0;
+    choice_.used.push_back({plugin.name, plugin.version, plugin.digest, for_all,
+                            for_all ? units.size() : by_units_[index], by_links_[index],
+                            given_options(plugin), plugin.others});
+    if (!for_all)
+      return {};
     if (!request_.for_all)
       return make_error(ErrorKind::usage,
                         plugin.file.string() + ": nothing in this configuration asks for the pass plugin " +
@@ -147,7 +162,7 @@ private:
 
   const image::Bundle& bundle_;
   const PluginRequest& request_;
-  std::vector<uint64_t> asked_for_; // units that ask for each of the given plugins
+  std::vector<uint64_t> by_units_, by_links_; // how many ask for each of the given plugins
   PluginChoice choice_;
 };
 
@@ -168,9 +183,9 @@ const std::vector<lower::PluginUse>& PluginChoice::of(const Digest& unit) const 
   return found == units.end() ? none : found->second;
 }
 
-Result<PluginChoice> choose_plugins(const image::Bundle& bundle, const std::set<Digest>& units,
+Result<PluginChoice> choose_plugins(const image::Bundle& bundle, const image::Usage& usage,
                                     const PluginRequest& request) {
-  return Chooser(bundle, request).choose(units);
+  return Chooser(bundle, request).choose(usage);
 }
 
 } // namespace xaas::deploy

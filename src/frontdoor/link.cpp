@@ -1,4 +1,6 @@
 #include "link.h"
+#include "other_levels.h"
+#include "plugins.h"
 #include "working_object.h"
 
 #include <xaas/base/utf8.h>
@@ -141,24 +143,30 @@ Result<void> add_kernel_libraries(const session::Session& session, const std::ve
   return {};
 }
 
-// -O0 leaves references that the project's own -O removes. This class repeats a link with all units at their
-// own -O, including those in archives and in the outputs of earlier links.
-class OptimizedLink {
+// Repeats a link with all units, including those in archives, lowered again: at their own -O, because -O0
+// leaves references that this removes, or as bitcode, on which the link's pass plugins run.
+class RepeatedLink {
 public:
-  OptimizedLink(const session::Session& session, const fs::path& directory,
-                const link::ReplayOptions& options)
-      : session_(session), directory_(directory), options_(options) {}
+  RepeatedLink(const session::Session& session, fs::path directory)
+      : session_(session), directory_(std::move(directory)) {}
 
-  // `files` has the paths of inputs without IR; others come from the store.
+  // `files` has the paths of inputs; those that are not in it come from the store.
   Result<link::ReplayResult> replay(const link::LinkRecord& record,
-                                    const std::map<link::FileRef, fs::path>& files) {
+                                    const std::map<link::FileRef, fs::path>& files,
+                                    link::ReplayOptions options) {
+    const bool merges = !record.plugins.empty();
+    form_ = merges ? lower::Form::lto : lower::Form::object;
+    if (merges) {
+      XAAS_TRY(options.plugins, remembered_plugins(session_, record.plugins));
+      options.lto_level = 2; // of lld
+    }
     const link::FileProvider provide = [&](const link::FileRef& file) -> Result<fs::path> {
       const auto original = files.find(file);
-      if (file.kind == link::FileRef::Kind::kit && original != files.end())
-        return original->second;
-      return this->file(file);
+      const bool stays = file.kind == link::FileRef::Kind::kit ||
+                         (merges && file.kind == link::FileRef::Kind::link); // it has no IR
+      return stays && original != files.end() ? original->second : this->file(file);
     };
-    return link::replay(record, provide, options_);
+    return link::replay(record, provide, options);
   }
 
 private:
@@ -168,7 +176,7 @@ private:
     if (const auto found = made_.find(file); found != made_.end())
       return found->second;
     XAAS_TRY(const std::string content, make(file));
-    const fs::path path = directory_ / ("optimized." + std::to_string(made_.size()));
+    const fs::path path = directory_ / ("repeated." + std::to_string(made_.size()));
     XAAS_CHECK(write_file(path, content, 0644, false));
     made_[file] = path;
     return path;
@@ -176,23 +184,43 @@ private:
 
   Result<std::string> make(const link::FileRef& file) {
     if (file.kind == link::FileRef::Kind::unit)
-      return working_object(session_, file.digest, true);
+      return working_object(session_, file.digest, form_);
     XAAS_TRY(const std::string text, session_.content().get(file.digest));
     XAAS_TRY(const Json json, parse_json(text, "record"));
     if (file.kind == link::FileRef::Kind::archive) {
       XAAS_TRY(const link::ArchiveRecord record, link::parse_archive_record(JsonReader(json, "archive")));
-      return link::write_archive(record, [this](const link::FileRef& member) { return this->file(member); });
+      const link::FileProvider member = [this](const link::FileRef& each) { return this->file(each); };
+      return form_ == lower::Form::lto ? link::write_lto_archive(record, member)
+                                       : link::write_archive(record, member);
     }
     XAAS_TRY(const link::LinkRecord record, link::parse_link_record(JsonReader(json, "link")));
-    XAAS_TRY(link::ReplayResult result, replay(record, {}));
+    const fs::path directory = directory_ / ("link." + std::to_string(made_.size()));
+    XAAS_CHECK(make_directories(directory));
+    link::ReplayOptions options;
+    options.arch = session_.arch;
+    options.note = file.digest;
+    XAAS_TRY(link::ReplayResult result, RepeatedLink(session_, directory).replay(record, {}, options));
     return std::move(result.output);
   }
 
   const session::Session& session_;
   fs::path directory_;
-  link::ReplayOptions options_;
+  lower::Form form_ = lower::Form::object;
   std::map<link::FileRef, fs::path> made_;
 };
+
+// Opens the plugins that a link names, each with the options that it adds.
+Result<std::vector<lower::PluginUse>> plugins_of(const session::Session& session,
+                                                 const link::ParsedLink& parsed) {
+  XAAS_TRY(std::vector<lower::PluginUse> plugins, open_plugins(parsed.plugins));
+  std::vector<std::string> options = parsed.llvm_options;
+  take_options(options, plugins);
+  if (!options.empty())
+    return make_error(ErrorKind::failed,
+                      "linker option -mllvm " + options.front() + ": no pass plugin of the link adds it");
+  XAAS_CHECK(remember_plugins(session, plugins));
+  return plugins;
+}
 
 // True if a link failed only because symbols have no definition, in an object or in a library that was linked
 // before.
@@ -210,6 +238,10 @@ Result<std::string> link_once(const session::Session& session, const std::vector
                               const link::ParsedLink& parsed) {
   XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
   XAAS_TRY(RecordedLink recorded, record_link(session, parsed, directory.path()));
+  XAAS_TRY(const std::vector<lower::PluginUse> plugins, plugins_of(session, parsed));
+  recorded.record.plugins = recorded.portable.plugins = asked_plugins(plugins);
+  if (!plugins.empty())
+    XAAS_CHECK(differs_at_levels(session, recorded.record.name, "a pass plugin runs in its link"));
   XAAS_CHECK(add_kernel_libraries(session, arguments, parsed, recorded.portable));
   XAAS_TRY(const std::string text,
            json_text(link::to_json(recorded.portable), "the link's options and files"));
@@ -220,12 +252,13 @@ Result<std::string> link_once(const session::Session& session, const std::vector
   const link::FileProvider on_disk = [&](const link::FileRef& file) -> Result<fs::path> {
     return recorded.files.at(file);
   };
-  Result<link::ReplayResult> result = link::replay(recorded.record, on_disk, options);
-  if (!result && lacks_definitions(result.error().message) && has_code_of_ours(recorded)) {
-    OptimizedLink optimized(session, directory.path(), options);
-    if (Result<link::ReplayResult> again = optimized.replay(recorded.record, recorded.files))
+  RepeatedLink repeated(session, directory.path());
+  Result<link::ReplayResult> result = plugins.empty()
+                                          ? link::replay(recorded.record, on_disk, options)
+                                          : repeated.replay(recorded.record, recorded.files, options);
+  if (!result && plugins.empty() && lacks_definitions(result.error().message) && has_code_of_ours(recorded))
+    if (Result<link::ReplayResult> again = repeated.replay(recorded.record, recorded.files, options))
       result = std::move(again);
-  }
   if (!result)
     return std::move(result).error();
   std::cerr << result->messages;

@@ -18,9 +18,29 @@ bool adds(const lower::PassPlugin& plugin, const std::string& option) {
   return std::binary_search(plugin.options.begin(), plugin.options.end(), option.substr(0, option.find('=')));
 }
 
-// Moves the options that a plugin adds to their plugin.
-void take_options(std::vector<std::string>& arguments, std::vector<lower::PluginUse>& plugins) {
-  std::erase_if(arguments, [&](const std::string& argument) {
+fs::path place_of(const session::Session& session, const Digest& plugin) {
+  return session.directory / "plugins" / plugin.hex();
+}
+
+} // namespace
+
+Result<std::vector<lower::PluginUse>> open_plugins(const std::vector<fs::path>& files) {
+  std::vector<lower::PluginUse> plugins;
+  for (const fs::path& file : files) {
+    Result<lower::PassPlugin> plugin = lower::open_plugin(file);
+    if (!plugin) {
+      std::string why = plugin.error().message;
+      if (const size_t at = why.find(file.string()); at != std::string::npos)
+        why.replace(at, file.string().size(), file.filename().string());
+      return make_error(plugin.error().kind, why);
+    }
+    plugins.push_back({*std::move(plugin), {}});
+  }
+  return plugins;
+}
+
+void take_options(std::vector<std::string>& options, std::vector<lower::PluginUse>& plugins) {
+  std::erase_if(options, [&](const std::string& argument) {
     const std::string option = without_dashes(argument);
     const auto owner = std::find_if(plugins.begin(), plugins.end(),
                                     [&](const lower::PluginUse& use) { return adds(use.plugin, option); });
@@ -31,25 +51,9 @@ void take_options(std::vector<std::string>& arguments, std::vector<lower::Plugin
   });
 }
 
-fs::path place_of(const session::Session& session, const Digest& plugin) {
-  return session.directory / "plugins" / plugin.hex();
-}
-
-} // namespace
-
 Result<std::vector<lower::PluginUse>> take_plugins(clang::CompilerInvocation& invocation) {
-  std::vector<lower::PluginUse> plugins;
   std::vector<std::string>& files = invocation.getCodeGenOpts().PassPlugins;
-  for (const std::string& file : files) {
-    Result<lower::PassPlugin> plugin = lower::open_plugin(file);
-    if (!plugin) {
-      std::string why = plugin.error().message;
-      if (const size_t at = why.find(file); at != std::string::npos)
-        why.replace(at, file.size(), fs::path(file).filename().string());
-      return make_error(plugin.error().kind, why);
-    }
-    plugins.push_back({*std::move(plugin), {}});
-  }
+  XAAS_TRY(std::vector<lower::PluginUse> plugins, open_plugins({files.begin(), files.end()}));
   clang::FrontendOptions& options = invocation.getFrontendOpts();
   std::erase_if(options.Plugins, [&](const std::string& file) {
     std::error_code code;

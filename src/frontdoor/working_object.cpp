@@ -5,6 +5,7 @@
 #include <xaas/base/text.h>
 #include <xaas/harvest/identify.h>
 #include <xaas/ir/device_image.h>
+#include <xaas/ir/options.h>
 #include <xaas/link/note.h>
 #include <xaas/lower/lower.h>
 #include <xaas/session/log.h>
@@ -129,7 +130,7 @@ Result<CompileResult> UnitWriter::write(const known::KnownUnit& unit, bool reuse
   return CompileResult{CompileOutcome::captured, output_, {}};
 }
 
-Result<std::string> working_object(const session::Session& session, const Digest& unit_id, bool optimized) {
+Result<std::string> working_object(const session::Session& session, const Digest& unit_id, lower::Form form) {
   const store::ContentStore content = session.content();
   XAAS_TRY(const std::string unit_text, content.get(unit_id));
   XAAS_TRY(const Json unit_json, parse_json(unit_text, "unit"));
@@ -148,11 +149,12 @@ Result<std::string> working_object(const session::Session& session, const Digest
   }
   XAAS_TRY(job.bitcode, lesser ? read_file(lesser_path(session, unit_id)) : content.get(job.unit.module));
   XAAS_TRY(job.plugins, remembered_plugins(session, job.unit.plugins));
-  job.form = optimized || !job.plugins.empty() ? lower::Form::object : lower::Form::working;
+  job.form = ir::lto_obstacle(job.options) ? lower::Form::object : form;
   if (job.unit.has_device_image())
     job.device_image = placeholder_of(job.unit);
   XAAS_TRY(lower::Object object, lower::lower(job));
-  XAAS_CHECK(link::add_note(object.bytes, link::Note::Kind::unit, unit_id));
+  if (link::is_elf(object.bytes))
+    XAAS_CHECK(link::add_note(object.bytes, link::Note::Kind::unit, unit_id));
   return std::move(object.bytes);
 }
 

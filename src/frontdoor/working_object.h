@@ -5,6 +5,7 @@
 
 #include <xaas/ir/unit.h>
 #include <xaas/known/known.h>
+#include <xaas/lower/lower.h>
 #include <xaas/lower/plugins.h>
 
 #include <functional>
@@ -50,7 +51,8 @@ private:
   std::vector<lower::PluginUse> plugins_;
 };
 
-// The object of a stored unit for the build machine, unoptimized or at the project's own -O.
-Result<std::string> working_object(const session::Session& session, const Digest& unit, bool optimized);
+// A stored unit for the build machine, at the project's own -O: as an object, or as bitcode (Form::lto) if
+// the unit allows that.
+Result<std::string> working_object(const session::Session& session, const Digest& unit, lower::Form form);
 
 } // namespace xaas::frontdoor

@@ -17,6 +17,9 @@ const Digest& stored_module(const Bundle& bundle, const Digest& unit) {
 }
 
 int format_of(const Bundle& bundle) {
+  if (std::any_of(bundle.links.begin(), bundle.links.end(),
+                  [](const auto& link) { return !link.second.plugins.empty(); }))
+    return 5;
   if (std::any_of(bundle.units.begin(), bundle.units.end(),
                   [](const auto& unit) { return !unit.second.plugins.empty() || unit.second.profile; }))
     return 4;

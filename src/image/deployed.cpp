@@ -1,3 +1,4 @@
+#include <xaas/base/text.h>
 #include <xaas/image/deployed.h>
 
 namespace xaas::image {
@@ -68,6 +69,10 @@ Result<UsedPlugin> read_plugin(const JsonReader& item) {
   XAAS_TRY(plugin.for_all, item.boolean_or("for_all", false));
   XAAS_TRY(const JsonReader units, item.at("units"));
   XAAS_TRY(plugin.units, units.size());
+  if (item.has("links")) {
+    XAAS_TRY(const JsonReader links, item.at("links"));
+    XAAS_TRY(plugin.links, links.size());
+  }
   XAAS_TRY(plugin.options, item.strings_at("options"));
   XAAS_TRY(const std::string libraries, item.string_or("libraries", ""));
   if (!libraries.empty()) {
@@ -151,6 +156,15 @@ Result<std::vector<GpuCode>> gpu_code_of(const Annotations& annotations) {
   return read_annotation<GpuCode>(annotations, annotation::gpu_code, read_gpu_code);
 }
 
+std::string units_and_links(uint64_t units, uint64_t links) {
+  std::vector<std::string> parts;
+  if (units > 0 || links == 0)
+    parts.push_back(std::to_string(units) + (units == 1 ? " unit" : " units"));
+  if (links > 0)
+    parts.push_back(std::to_string(links) + (links == 1 ? " link" : " links"));
+  return join(parts, " and ");
+}
+
 Json to_json(const std::vector<UsedPlugin>& plugins) {
   Json json = Json::array();
   for (const UsedPlugin& plugin : plugins) {
@@ -159,6 +173,7 @@ Json to_json(const std::vector<UsedPlugin>& plugins) {
                     {"digest", plugin.digest.to_string()},
                     {"for_all", plugin.for_all},
                     {"units", plugin.units},
+                    {"links", plugin.links},
                     {"options", plugin.options}});
     if (plugin.libraries)
       json.back()["libraries"] = plugin.libraries->to_string();

@@ -36,24 +36,6 @@ Result<MachineFlags> parse_machine(const JsonReader& reader) {
   return flags;
 }
 
-Json to_json(const AskedPlugin& plugin) {
-  return {{"name", plugin.name},
-          {"version", plugin.version},
-          {"digest", plugin.digest.to_string()},
-          {"options", plugin.options}};
-}
-
-Result<AskedPlugin> parse_plugin(const JsonReader& reader) {
-  XAAS_CHECK(reader.only({"name", "version", "digest", "options"}));
-  AskedPlugin plugin;
-  XAAS_TRY(plugin.name, reader.string_at("name"));
-  XAAS_TRY(plugin.version, reader.string_at("version"));
-  XAAS_TRY(const std::string digest, reader.string_at("digest"));
-  XAAS_TRY(plugin.digest, Digest::parse(digest).in(reader.where() + "/digest"));
-  XAAS_TRY(plugin.options, reader.strings_at("options"));
-  return plugin;
-}
-
 Result<void> parse_offload(const JsonReader& reader, Unit& unit) {
   if (reader.has("offload")) {
     XAAS_TRY(unit.offload, reader.string_at("offload"));
@@ -75,7 +57,40 @@ Result<void> parse_offload(const JsonReader& reader, Unit& unit) {
   return {};
 }
 
+Result<AskedPlugin> parse_plugin(const JsonReader& reader) {
+  XAAS_CHECK(reader.only({"name", "version", "digest", "options"}));
+  AskedPlugin plugin;
+  XAAS_TRY(plugin.name, reader.string_at("name"));
+  XAAS_TRY(plugin.version, reader.string_at("version"));
+  XAAS_TRY(const std::string digest, reader.string_at("digest"));
+  XAAS_TRY(plugin.digest, Digest::parse(digest).in(reader.where() + "/digest"));
+  XAAS_TRY(plugin.options, reader.strings_at("options"));
+  return plugin;
+}
+
 } // namespace
+
+Json to_json(const std::vector<AskedPlugin>& plugins) {
+  Json json = Json::array();
+  for (const AskedPlugin& plugin : plugins)
+    json.push_back({{"name", plugin.name},
+                    {"version", plugin.version},
+                    {"digest", plugin.digest.to_string()},
+                    {"options", plugin.options}});
+  return json;
+}
+
+Result<std::vector<AskedPlugin>> parse_asked_plugins(const JsonReader& reader) {
+  std::vector<AskedPlugin> plugins;
+  const auto list = reader.find("plugins");
+  if (!list)
+    return plugins;
+  XAAS_TRY(const std::vector<JsonReader> items, list->items());
+  for (const JsonReader& item : items) {
+    XAAS_TRY(plugins.emplace_back(), parse_plugin(item));
+  }
+  return plugins;
+}
 
 Json to_json(const MachineFlags& flags) {
   return Json{{"cpu", flags.cpu}, {"tune", flags.tune}, {"features", flags.features}};
@@ -104,8 +119,8 @@ Json to_json(const Unit& unit) {
     json["offload"] = unit.offload;
   if (unit.unoptimized) // absent otherwise, so that it changes no other unit's id
     json["unoptimized"] = true;
-  for (const AskedPlugin& plugin : unit.plugins)
-    json["plugins"].push_back(to_json(plugin));
+  if (!unit.plugins.empty())
+    json["plugins"] = to_json(unit.plugins);
   if (unit.profile)
     json["profile"] = unit.profile->to_string();
   return json;
@@ -172,12 +187,7 @@ Result<Unit> parse_unit(const JsonReader& reader) {
     XAAS_TRY(const std::string profile, reader.string_at("profile"));
     XAAS_TRY(unit.profile, Digest::parse(profile).in(reader.where() + "/profile"));
   }
-  if (const auto plugins = reader.find("plugins")) {
-    XAAS_TRY(const std::vector<JsonReader> items, plugins->items());
-    for (const JsonReader& item : items) {
-      XAAS_TRY(unit.plugins.emplace_back(), parse_plugin(item));
-    }
-  }
+  XAAS_TRY(unit.plugins, parse_asked_plugins(reader));
   return unit;
 }
 

@@ -45,6 +45,8 @@ struct Argument {
   std::string value;
 };
 
+constexpr const char* runs_code = "it runs code, reads files that are not inputs, or makes the output random";
+
 Error refused(const std::string& argument, const std::string& why) {
   return make_error(ErrorKind::failed, "linker option " + argument + ": " + why);
 }
@@ -144,6 +146,9 @@ public:
       else
         XAAS_CHECK(add_option(argument));
     }
+    if (!link_.plugins.empty() && link_.kind == OutputKind::relocatable)
+      return refused("--load-pass-plugin " + link_.plugins.front().string(),
+                     "a relocatable output has no IR on which it could run");
     return std::move(link_);
   }
 
@@ -156,6 +161,8 @@ private:
       sysroot_ = argument.value;
     else if (name == "library-path")
       search_path_.push_back(argument.value);
+    else if (name == "load-pass-plugin")
+      link_.plugins.push_back(directory_ / argument.value);
     else if (name == "omagic" || name == "nmagic")
       static_ = true;
   }
@@ -172,8 +179,7 @@ private:
         link_.maps.push_back(directory_ / argument.value);
       return {};
     case Option::Use::refused:
-      return refused(argument.text,
-                     "it runs code, reads files that are not inputs, or makes the output random");
+      return refused(argument.text, runs_code);
     case Option::Use::parsed:
       return add_parsed(argument);
     case Option::Use::file:
@@ -200,6 +206,8 @@ private:
       if (!plugin.starts_with("LLVMgold") && !plugin.starts_with("liblto_plugin"))
         return refused(argument.text, "it runs code");
       link_.dropped.push_back(argument.text);
+    } else if (name == "mllvm") {
+      return add_llvm_option(argument);
     } else if (name == "format") {
       if (value != "elf" && value != "default" && !value.starts_with("elf64-"))
         return refused(argument.text, "input that is not ELF");
@@ -209,6 +217,21 @@ private:
         return refused(argument.text, "output that is not ELF");
       link_.dropped.push_back(argument.text);
     }
+    return {};
+  }
+
+  // For plugins of the link. `-load=FILE` makes LLVM know their options when it reads those that follow.
+  Result<void> add_llvm_option(const Argument& argument) {
+    const std::string& text = argument.value;
+    const std::string option = text.substr(std::min(text.size(), text.find_first_not_of('-')));
+    const auto is_plugin = [&](const fs::path& file) {
+      return std::find(link_.plugins.begin(), link_.plugins.end(), file) != link_.plugins.end();
+    };
+    const bool loads = option.starts_with("load=");
+    if (link_.plugins.empty() || (loads && !is_plugin(directory_ / option.substr(5))))
+      return refused(argument.text, runs_code);
+    if (!loads)
+      link_.llvm_options.push_back(option);
     return {};
   }
 

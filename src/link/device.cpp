@@ -29,7 +29,7 @@ Result<std::string> link_code_object(const std::vector<std::string>& objects) {
   }
   constexpr double cpu_seconds = 600; // such a link takes milliseconds
   XAAS_TRY([[maybe_unused]] const std::string messages,
-           run_linker({directory.path()}, arguments, inputs, {}, cpu_seconds, ReplayOptions().max_bytes)
+           run_linker({directory.path()}, arguments, inputs, {}, {cpu_seconds, ReplayOptions().max_bytes})
                .in("linking a code object"));
   return read_file(directory.path() / "out");
 }

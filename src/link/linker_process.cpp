@@ -43,22 +43,30 @@ std::string without_private_paths(const std::string& messages) {
   return clean;
 }
 
+// Whose fault a crash is, if not ours.
+std::string fault_of(const LinkerLimits& limits) {
+  return limits.plugins.empty() ? "" : lower::fault_of_plugin;
+}
+
 // The error for a link that failed with this exit code.
-Error link_error(int code, const std::string& messages, uint64_t max_bytes) {
+Error link_error(int code, const std::string& messages, const LinkerLimits& limits) {
   constexpr int first_signal = 128; // lld turns a signal into 128 + its number
   if (code >= first_signal)
-    return crash_error("the linker crashed with signal " + std::to_string(code - first_signal));
+    return crash_error("the linker crashed with signal " + std::to_string(code - first_signal),
+                       fault_of(limits));
   if (messages.find(std::strerror(EFBIG)) != std::string::npos)
     return make_error(ErrorKind::failed,
-                      "its output has more than the " + std::to_string(max_bytes) + " bytes allowed");
+                      "its output has more than the " + std::to_string(limits.max_bytes) + " bytes allowed");
   return make_error(ErrorKind::failed, messages.empty() ? "the linker failed without a message" : messages);
 }
 
 // In the worker.
 Result<std::string> link(const std::vector<std::string>& arguments, const std::vector<VettedInput>& inputs,
-                         uint64_t max_bytes) {
+                         const LinkerLimits& limits) {
   llvm::install_bad_alloc_error_handler(
       [](void*, const char*, bool) { _exit(no_memory_status); }); // of malloc
+  // Now, because lld reads their options before it loads them.
+  XAAS_CHECK(lower::load_plugins(limits.plugins));
   for (const VettedInput& input : inputs)
     if (const auto vetted = vet_input(input.path, input.name, input.script, input.bitcode); !vetted)
       return make_error(ErrorKind::integrity, without_private_paths(vetted.error().message));
@@ -72,7 +80,7 @@ Result<std::string> link(const std::vector<std::string>& arguments, const std::v
   printed.resize(std::min(printed.size(), message_limit));
   const std::string messages = without_private_paths(printed);
   const int code = result.retCode & 0xff;
-  return code == 0 ? Result<std::string>(messages) : link_error(code, messages, max_bytes);
+  return code == 0 ? Result<std::string>(messages) : link_error(code, messages, limits);
 }
 
 } // namespace
@@ -80,12 +88,16 @@ Result<std::string> link(const std::vector<std::string>& arguments, const std::v
 Result<std::string> run_linker(const std::vector<fs::path>& directories,
                                const std::vector<std::string>& arguments,
                                const std::vector<VettedInput>& inputs, const std::vector<fs::path>& files,
-                               double cpu_seconds, uint64_t max_bytes) {
-  return run_worker([&] { return link(arguments, inputs, max_bytes); }, {.cpu_seconds = cpu_seconds,
-                                                                         .readable = files,
-                                                                         .writable = directories,
-                                                                         .max_file = max_bytes,
-                                                                         .name = "the linker"});
+                               const LinkerLimits& limits) {
+  std::vector<fs::path> readable = files;
+  for (const lower::PluginUse& use : limits.plugins)
+    readable.insert(readable.end(), use.plugin.libraries.begin(), use.plugin.libraries.end());
+  return run_worker([&] { return link(arguments, inputs, limits); }, {.cpu_seconds = limits.cpu_seconds,
+                                                                      .readable = readable,
+                                                                      .writable = directories,
+                                                                      .max_file = limits.max_bytes,
+                                                                      .name = "the linker",
+                                                                      .fault = fault_of(limits)});
 }
 
 } // namespace xaas::link

@@ -252,9 +252,10 @@ const std::vector<Option>& table() {
       {"opt-remarks-passes", required, drop, ""},
       {"opt-remarks-hotness-threshold", required, drop, ""},
       {"opt-remarks-with-hotness", none, drop, ""},
+      // Pass plugins, which the record names.
+      {"load-pass-plugin", required, parsed, ""},
+      {"mllvm", required, parsed, ""},
       // Refused by name.
-      {"mllvm", required, refused, ""},
-      {"load-pass-plugin", required, refused, ""},
       {"error-handling-script", required, refused, ""},
       {"chroot", required, refused, ""},
       {"remap-inputs", required, refused, ""},

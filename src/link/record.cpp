@@ -2,8 +2,8 @@
 //
 // An item of a link is {"option":"--as-needed"}, {"option":"-z","value":"now"},
 // {"option":"--version-script","file":FILE} or {"input":FILE}. A FILE is
-// {"unit"|"archive"|"link"|"kit":"sha256:...","name":"x.o"}. Records are untrusted input, so the parser
-// rejects any item that this code would not write.
+// {"unit"|"archive"|"link"|"kit":"sha256:...","name":"x.o"}. `plugins` is written only if there are some.
+// Records are untrusted input, so the parser rejects any item that this code would not write.
 #include <xaas/link/record.h>
 
 #include "options.h"
@@ -127,6 +127,8 @@ Json to_json(const LinkRecord& record) {
   json["kind"] = output_kinds.at(size_t(record.kind));
   json["name"] = record.name;
   json["items"] = std::move(items);
+  if (!record.plugins.empty())
+    json["plugins"] = ir::to_json(record.plugins);
   return json;
 }
 
@@ -160,7 +162,7 @@ Result<ArchiveRecord> parse_archive_record(const JsonReader& reader) {
 }
 
 Result<LinkRecord> parse_link_record(const JsonReader& reader) {
-  XAAS_CHECK(reader.only({"kind", "name", "items"}));
+  XAAS_CHECK(reader.only({"kind", "name", "items", "plugins"}));
   LinkRecord record;
   XAAS_TRY(const std::string kind, reader.string_at("kind"));
   const auto found = std::find(output_kinds.begin(), output_kinds.end(), kind);
@@ -174,6 +176,9 @@ Result<LinkRecord> parse_link_record(const JsonReader& reader) {
     XAAS_TRY(LinkItem parsed, parse_item(item));
     record.items.push_back(std::move(parsed));
   }
+  XAAS_TRY(record.plugins, ir::parse_asked_plugins(reader));
+  if (!record.plugins.empty() && record.kind == OutputKind::relocatable)
+    return bad(reader, "a relocatable link with pass plugins");
   return record;
 }
 

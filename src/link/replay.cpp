@@ -138,6 +138,14 @@ void add_finish(Staging& staging, const Finish& finish, OutputKind kind) {
     staging.add("--strip-all");
 }
 
+void add_plugins(Staging& staging, const std::vector<lower::PluginUse>& plugins) {
+  for (const lower::PluginUse& use : plugins) {
+    staging.add("--load-pass-plugin=" + use.plugin.file.string());
+    for (const std::string& option : use.options)
+      staging.add("-mllvm=-" + option);
+  }
+}
+
 Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider,
                           const ReplayOptions& options) {
   XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
@@ -174,9 +182,14 @@ Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider
                           /*durable=*/false));
     staging.add("note.o");
   }
+  LinkerLimits limits{options.cpu_seconds, options.max_bytes};
+  if (lto) {
+    add_plugins(staging, options.plugins);
+    limits.plugins = options.plugins;
+  }
   ReplayResult result;
-  XAAS_TRY(result.messages, run_linker(directories, staging.arguments, staging.inputs, staging.files(),
-                                       options.cpu_seconds, options.max_bytes));
+  XAAS_TRY(result.messages,
+           run_linker(directories, staging.arguments, staging.inputs, staging.files(), limits));
   XAAS_TRY(result.output, read_file(directory.path() / "out"));
   if (options.note)
     XAAS_CHECK(seal(result.output, Note::Kind::link));

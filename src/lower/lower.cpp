@@ -4,7 +4,6 @@
 #include "describe.h"
 #include "for_ptxas.h"
 #include "gpu_libraries.h"
-#include "load_plugins.h"
 #include "profiling.h"
 
 #include <xaas/base/text.h>
@@ -331,11 +330,14 @@ static Result<Setup> set_up(const Job& job, llvm::Module& module) {
     codegen.PassPlugins.push_back(use.plugin.file.string());
     codegen.VerifyModule = 1;
   }
-  if (job.form == Form::thin_lto && ir::suits_lto(module)) {
+  if (is_for_lto(job.form) && !is_gpu(job.target) && ir::suits_lto(module)) {
     XAAS_CHECK(ir::set_plain_attributes(module, set));
     ir::keep_sections(module);
     make_replaceable(module, job.interposed);
-    codegen.PrepareForThinLTO = 1;
+    if (job.form == Form::lto)
+      codegen.PrepareForLTO = 1;
+    else
+      codegen.PrepareForThinLTO = 1;
     if (job.prepared && job.plugins.empty()) // only the summary is missing
       codegen.OptimizationLevel = 0;
     setup.action = clang::Backend_EmitBC;
@@ -344,7 +346,7 @@ static Result<Setup> set_up(const Job& job, llvm::Module& module) {
     codegen = half_of_pipeline(codegen, add_first_half);
     setup.action = clang::Backend_EmitNothing;
   }
-  if (job.form == Form::lto) {
+  if (job.form == Form::lto && is_gpu(job.target)) {
     keep_kernel_options(module, job.options);
     codegen.PrepareForLTO = 1;
     setup.action = clang::Backend_EmitBC;

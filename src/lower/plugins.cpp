@@ -16,13 +16,13 @@
 //
 // Rejected: a libLLVM of our own beside the program, which would be a second name for what packagers split in
 // other ways and cost each start; running plugins in `opt` or `clang` of the machine, which it need not have.
-#include "load_plugins.h"
 
 #include <xaas/base/json.h>
 #include <xaas/base/text.h>
 #include <xaas/base/worker.h>
 #include <xaas/loader/dynamic.h>
 #include <xaas/loader/loading.h>
+#include <xaas/lower/plugins.h>
 #include <xaas/target/cpu.h>
 
 #include <llvm/Config/llvm-config.h>

@@ -5,7 +5,6 @@
 // alone, with all of it.
 
 #include "describe.h"
-#include "load_plugins.h"
 
 #include <xaas/base/confine.h>
 #include <xaas/base/process.h>

@@ -102,5 +102,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK llvm::PassPluginLibraryInfo llvmGetPassPluginInfo
   return {LLVM_PLUGIN_API_VERSION, "derivative", DERIVATIVE_VERSION, [](llvm::PassBuilder& builder) {
             builder.registerPipelineStartEPCallback(
                 [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(Differentiate()); });
+            builder.registerFullLinkTimeOptimizationEarlyEPCallback(
+                [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(Differentiate()); });
           }};
 }

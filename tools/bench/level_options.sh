@@ -16,4 +16,4 @@ case "${1:-}" in
 --part) part=${2:?$usage} ;;
 *) die "$usage" ;;
 esac
-XAAS_TEST_SHARD=$part exec "$repo/build/ci/tests/unit/test_frontdoor" --gtest_also_run_disabled_tests --gtest_filter='LevelOptions.DISABLED_Run'
+XAAS_TEST_SHARD=$part exec "$root/build/ci/tests/unit/test_frontdoor" --gtest_also_run_disabled_tests --gtest_filter='LevelOptions.DISABLED_Run'

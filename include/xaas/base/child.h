@@ -58,8 +58,8 @@ ChildEnd end_child(pid_t child);
 void kill_child(pid_t child);
 
 // The error for a child that crashed; `what` says how. Damaged input must produce an integrity error, so a
-// crash is our fault, and the message says so.
-Error crash_error(const std::string& what);
+// crash is our fault, and the message says so, unless `fault` names another one.
+Error crash_error(const std::string& what, const std::string& fault = {});
 
 // Detects a child that uses too much CPU time, or that makes no progress (stopped or asleep).
 class ChildClock {

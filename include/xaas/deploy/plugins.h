@@ -1,4 +1,4 @@
-// Pass plugins in a deploy: which of them runs on which unit.
+// Pass plugins in a deploy: which of them runs on which unit, and in which link.
 #pragma once
 
 #include <xaas/base/digest.h>
@@ -25,15 +25,17 @@ struct PluginRequest {
 
 struct PluginChoice {
   std::map<Digest, std::vector<lower::PluginUse>> units; // by unit; units without plugins are absent
+  std::map<Digest, std::vector<lower::PluginUse>> links; // by link record, in the same way
   std::vector<image::UsedPlugin> used;                   // in the order in which they are given
   std::string key(const Digest& unit) const;             // for the object cache; empty: none
   const std::vector<lower::PluginUse>& of(const Digest& unit) const;
 };
 
-// Each of these units gets the plugins that it asks for, and then those for all. Unsatisfied: a plugin is
-// missing, is another build, or a unit sets an option that is not allowed. Usage error: nothing asks for a
-// plugin that is given, or no plugin has an option. Messages name the source and the plugin.
-Result<PluginChoice> choose_plugins(const image::Bundle& bundle, const std::set<Digest>& units,
+// Each of these units and links gets the plugins that it asks for, and each unit then those for all.
+// Unsatisfied: a plugin is missing, is another build, or a unit or a link sets an option that is not allowed
+// or that the plugin does not add. Usage error: nothing asks for a plugin that is given, or no plugin has an
+// option. Messages name the source or the link, and the plugin.
+Result<PluginChoice> choose_plugins(const image::Bundle& bundle, const image::Usage& usage,
                                     const PluginRequest& request);
 
 } // namespace xaas::deploy

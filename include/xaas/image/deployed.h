@@ -84,10 +84,13 @@ struct UsedPlugin {
   Digest digest;                        // of its file
   bool for_all = false;                 // on all units, although none asks for it
   uint64_t units = 0;                   // on how many
+  uint64_t links = 0;                   // on the merged IR of how many links
   std::vector<std::string> options;     // that the user set: "name=value"
   std::optional<Digest> libraries = {}; // of the contents of libraries that it brings
   bool operator==(const UsedPlugin&) const = default;
 };
+// "3 units", "3 units and 1 link", for reports.
+std::string units_and_links(uint64_t units, uint64_t links);
 Json to_json(const std::vector<UsedPlugin>& plugins); // also the annotation: compact JSON, with these keys
 
 // Of a deployed image; empty without the annotation. Integrity error if malformed.

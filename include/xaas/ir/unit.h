@@ -35,8 +35,8 @@ struct UnitOptions {
   Digest digest() const;
 };
 
-// A pass plugin (-fpass-plugin) that the source's command line asks for. Images name plugins, and never bring
-// them.
+// A pass plugin that a source's command line asks for (-fpass-plugin), or a link's (--load-pass-plugin).
+// Images name plugins, and never bring them.
 struct AskedPlugin {
   std::string name, version;        // as the plugin reports them
   Digest digest;                    // of its file
@@ -77,10 +77,13 @@ struct Unit {
 };
 
 Json to_json(const MachineFlags& flags);
+Json to_json(const std::vector<AskedPlugin>& plugins);
 Json to_json(const UnitOptions& options);
 Json to_json(const Unit& unit);
 // Integrity error with JSON pointer: a wrong type, an unknown key, a feature without a sign.
 Result<UnitOptions> parse_unit_options(const JsonReader& reader);
 Result<Unit> parse_unit(const JsonReader& reader);
+// Of the member `plugins` of a unit or a link, which may be absent.
+Result<std::vector<AskedPlugin>> parse_asked_plugins(const JsonReader& reader);
 
 } // namespace xaas::ir

@@ -4,6 +4,7 @@
 #include <xaas/base/digest.h>
 #include <xaas/base/json.h>
 #include <xaas/base/result.h>
+#include <xaas/ir/unit.h>
 #include <xaas/link/note.h>
 
 #include <functional>
@@ -54,6 +55,9 @@ struct LinkRecord {
   OutputKind kind = OutputKind::executable;
   std::string name; // file name of the output, without directories
   std::vector<LinkItem> items;
+  // That run on all of the link's IR, which is merged into one module (--load-pass-plugin). Not of a
+  // relocatable output.
+  std::vector<ir::AskedPlugin> plugins = {};
   Digest digest() const;
   bool operator==(const LinkRecord&) const = default;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xaas/link/record.h>
+#include <xaas/lower/plugins.h>
 
 #include <functional>
 #include <optional>
@@ -25,6 +26,9 @@ struct ReplayOptions {
   // objects in common compile most of them once. Empty: none. The linker may write there, so each image needs
   // its own.
   fs::path lto_cache;
+  // That run, in this order, on the link's IR, if `lto_level` is not 0. They are loaded into the linker's
+  // process, which may then also read their libraries. Each adds the options that it has.
+  std::vector<lower::PluginUse> plugins = {};
   double cpu_seconds = 3600;              // limit for the link, all threads together
   uint64_t max_bytes = uint64_t(1) << 32; // limit for the output, where 32-bit DWARF ends
 };

@@ -22,7 +22,9 @@ enum class Form {
   working,  // an object compiled as fast as possible, without optimization; only the build runs it
   thin_lto, // bitcode with a summary, after ThinLTO's pre-link pipeline; but an object if the module has
             // inline assembly that a link must not assemble (ir::suits_lto())
-  lto,      // of a unit for GPUs: bitcode, for link_device_code() (device_link.h)
+  lto,      // bitcode without a summary for ThinLTO, which a link merges with that of other units: of a unit
+            // for GPUs, for link_device_code() (device_link.h), or for the host, under the same conditions as
+            // thin_lto
   kernels,  // of units for NVIDIA's GPUs: an object with their kernels for a CPU (cpukernel/cpukernel.h)
   checked_kernels, // the same, with checks (cpukernel::Options::checked)
   prepared,        // bitcode in prepared form (ir/prepared.h), for any target
@@ -34,6 +36,11 @@ enum class Form {
 
 // For reports: "object", "ThinLTO bitcode".
 std::string name(Form form);
+
+// Whether the form is the bitcode of a unit, for a link with LTO.
+constexpr bool is_for_lto(Form form) {
+  return form == Form::thin_lto || form == Form::lto;
+}
 
 // One of the modules whose device code is linked.
 struct LinkedSource {
@@ -57,12 +64,13 @@ struct Profiling {
 struct Job {
   std::string bitcode; // of an IR module in canonical form, or in prepared form
   ir::Unit unit;
-  ir::UnitOptions options; // for Form::thin_lto without an ir::lto_obstacle(), for Form::prepared without an
-                           // ir::preparation_obstacle()
+  ir::UnitOptions options; // for Form::thin_lto, and for Form::lto of the host, without an
+                           // ir::lto_obstacle(); for Form::prepared without an ir::preparation_obstacle()
   target::Cpu target;      // for a GPU: "nvptx64" and "sm_90", or "amdgcn" and "gfx90a"; no features. For
                            // Form::prepared only the architecture counts
   Form form = Form::object;
-  bool prepared = false; // the bitcode is in prepared form; for Form::object and Form::thin_lto
+  // The bitcode is in prepared form; for Form::object and those of links with LTO.
+  bool prepared = false;
   std::vector<std::string> libraries =
       {}; // of a unit for GPUs: the bitcode of unit.libraries, in their order
   std::string device_image =
@@ -70,10 +78,10 @@ struct Job {
   // Of Form::kernels and Form::checked_kernels, where the device code of several units is linked: their
   // modules, in place of `bitcode`. `unit` and `options` then stand for all of them.
   std::vector<LinkedSource> linked = {};
-  // Of Form::thin_lto: names that another file of the program may define as well, so that the link must not
-  // rely on this definition.
+  // Of forms for links with LTO: names that another file of the program may define as well, so that the link
+  // must not rely on this definition.
   std::set<std::string> interposed = {};
-  Profiling profiling = {}; // for Form::object and Form::thin_lto of a unit for the host
+  Profiling profiling = {}; // for Form::object and forms for links with LTO, of a unit for the host
   // That run on the module, in this order. For the same forms; a module in prepared form runs through the
   // whole optimizer again.
   std::vector<PluginUse> plugins = {};

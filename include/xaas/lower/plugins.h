@@ -28,13 +28,23 @@ struct PluginUse {
   std::vector<std::string> options;
 };
 
-constexpr double longest_plugin_start = 60; // CPU seconds
+inline constexpr const char* fault_of_plugin = "this is probably a fault of the plugin"; // a crash
+constexpr double longest_plugin_start = 60;                                              // CPU seconds
 
 // Checks a plugin, and loads it in a confined worker, which can open only the plugin and its libraries.
 // not_found: there is no such file. unsatisfied: it is no library for this machine, brings an LLVM of its
 // own, is for another LLVM, or lacks a library. failed: it crashed, or took longer than `cpu_seconds`.
 // Messages name the file. Must be called from a process with one thread.
 Result<PassPlugin> open_plugin(const fs::path& file, double cpu_seconds = longest_plugin_start);
+
+// For the process in which they run: loads the plugins, for good. unsatisfied: the dynamic loader refuses
+// one. failed: its file is another one than when it was opened. Loading one again is no error.
+Result<void> load_plugins(const std::vector<PluginUse>& plugins);
+
+// Sets their options for the next module; those that are not set have their defaults. Values may come from an
+// image, so the process must be confined by now. unsatisfied: a plugin does not add an option, or refuses the
+// value.
+Result<void> set_plugin_options(const std::vector<PluginUse>& plugins);
 
 // "NAME VERSION", for messages.
 std::string to_string(const PassPlugin& plugin);

@@ -1,4 +1,4 @@
-// Which pass plugins run on which units.
+// Which pass plugins run on which units, and in which links.
 #include <xaas/deploy/plugins.h>
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ protected:
     unit.plugins = plugins;
     ids_[source] = unit.id();
     bundle_.units[unit.id()] = unit;
-    units_.insert(unit.id());
+    usage_.units.insert(unit.id());
   }
 
   static lower::PassPlugin plugin(const std::string& name, const std::string& contents,
@@ -29,7 +29,7 @@ protected:
     return {"/plugins/" + contents + ".so", digest_of(contents), name, "22", options, {}};
   }
 
-  Result<PluginChoice> choose() const { return choose_plugins(bundle_, units_, request_); }
+  Result<PluginChoice> choose() const { return choose_plugins(bundle_, usage_, request_); }
   void expect_refused(ErrorKind kind, const std::string& message, const std::string& hint) const {
     const Result<PluginChoice> refused = choose();
     ASSERT_FALSE(refused);
@@ -46,7 +46,7 @@ protected:
   }
 
   image::Bundle bundle_;
-  std::set<Digest> units_;
+  image::Usage usage_;
   std::map<std::string, Digest> ids_;
   PluginRequest request_;
   lower::PassPlugin enzyme_ = plugin("enzyme", "enzyme", {"enzyme-print", "enzyme-width"});
@@ -60,7 +60,7 @@ TEST_F(PluginChoiceTest, UnitsGetWhatTheyAskFor) {
   EXPECT_THAT(of(*choice, "gradient.c"), ElementsAre("enzyme[\"enzyme-width=2\"]"));
   EXPECT_THAT(of(*choice, "plain.c"), ElementsAre());
   EXPECT_THAT(choice->used,
-              ElementsAre(image::UsedPlugin{"enzyme", "22", digest_of("enzyme"), false, 1, {}}));
+              ElementsAre(image::UsedPlugin{"enzyme", "22", digest_of("enzyme"), false, 1, 0, {}}));
   EXPECT_EQ(choice->key(ids_["plain.c"]), "");
   EXPECT_THAT(choice->key(ids_["gradient.c"]), HasSubstr(digest_of("enzyme").to_string()));
 }
@@ -73,8 +73,8 @@ TEST_F(PluginChoiceTest, ThoseForAllComeLast) {
   EXPECT_THAT(of(*choice, "plain.c"), ElementsAre("count[]"));
   EXPECT_THAT(
       choice->used,
-      ElementsAre(image::UsedPlugin{"count", "22", digest_of("count"), true, 2, {}},
-                  image::UsedPlugin{"enzyme", "22", digest_of("enzyme"), false, 1, {"enzyme-width=4"}}));
+      ElementsAre(image::UsedPlugin{"count", "22", digest_of("count"), true, 2, 0, {}},
+                  image::UsedPlugin{"enzyme", "22", digest_of("enzyme"), false, 1, 0, {"enzyme-width=4"}}));
 }
 
 TEST_F(PluginChoiceTest, WhatIsMissingIsNamed) {
@@ -90,6 +90,28 @@ TEST_F(PluginChoiceTest, WhatIsMissingIsNamed) {
   expect_refused(ErrorKind::unsatisfied,
                  "gradient.c sets the option -enzyme-width=2 of the pass plugin enzyme",
                  "--plugin-option enzyme-width");
+}
+
+TEST_F(PluginChoiceTest, LinksAskAsUnitsDo) {
+  link::LinkRecord record;
+  record.name = "solver";
+  record.plugins = {{"count", "22", digest_of("count"), {}}};
+  bundle_.links[record.digest()] = record;
+  usage_.links = {record.digest()};
+  request_ = {.given = {enzyme_}, .options = {"enzyme-width"}};
+  expect_refused(ErrorKind::unsatisfied, "the link of solver asks for the pass plugin count 22",
+                 "--pass-plugin FILE");
+  request_.given.push_back(count_);
+  const Result<PluginChoice> choice = choose();
+  ASSERT_TRUE(choice) << choice.error().message;
+  ASSERT_EQ(choice->links.size(), 1U);
+  EXPECT_EQ(choice->links.at(record.digest()).front().plugin.name, "count");
+  EXPECT_EQ(choice->used.back(), (image::UsedPlugin{"count", "22", digest_of("count"), false, 0, 1, {}}));
+  EXPECT_THAT(of(*choice, "plain.c"), ElementsAre());
+  // An option that only LLVM itself has.
+  bundle_.links[record.digest()].plugins[0].options = {"inline-threshold=3"};
+  request_.options.emplace_back("inline-threshold");
+  EXPECT_FALSE(choose());
 }
 
 TEST_F(PluginChoiceTest, NothingIsIgnored) {

@@ -131,12 +131,22 @@ TEST_F(CommandLineTest, ResponseFiles) {
   EXPECT_THAT(error({"@missing"}), HasSubstr("cannot open @missing"));
 }
 
+TEST_F(CommandLineTest, PassPlugins) {
+  write("x.o", "object");
+  const ParsedLink link =
+      parse({"--load-pass-plugin=x.so", "-mllvm", "-load=x.so", "-mllvm=-width=2", "x.o"});
+  EXPECT_THAT(link.plugins, ElementsAre(path("x.so")));
+  EXPECT_THAT(link.llvm_options, ElementsAre("width=2"));
+  EXPECT_THAT(items(link), ElementsAre("x.o"));
+  EXPECT_THAT(error({"--load-pass-plugin=x.so", "-mllvm=-load=y.so"}), HasSubstr("it runs code"));
+  EXPECT_THAT(error({"--load-pass-plugin=x.so", "-r"}), HasSubstr("a relocatable output has no IR"));
+}
+
 TEST_F(CommandLineTest, RefusedOptions) {
   for (const char* option :
-       {"-mllvm=-x", "--load-pass-plugin=x.so", "-plugin=/evil.so", "--error-handling-script=x", "--chroot=/",
-        "-b", "--remap-inputs=a=b", "--shuffle-sections=*=0", "--oformat=binary", "--unknown-option",
-        "--icf=maybe", "-m32", "--hash-style=other", "--image-base=zz", "--as-needed=yes", "-k",
-        "--thinlto-distributor=x"})
+       {"-mllvm=-x", "-mllvm=-load=x.so", "-plugin=/evil.so", "--error-handling-script=x", "--chroot=/", "-b",
+        "--remap-inputs=a=b", "--shuffle-sections=*=0", "--oformat=binary", "--unknown-option", "--icf=maybe",
+        "-m32", "--hash-style=other", "--image-base=zz", "--as-needed=yes", "-k", "--thinlto-distributor=x"})
     EXPECT_THAT(error({option, "binary"}), HasSubstr(std::string(option).substr(0, 4))) << option;
   EXPECT_THAT(error({"-soname"}), HasSubstr("missing value"));
   EXPECT_THAT(error({"-"}), HasSubstr("standard input"));

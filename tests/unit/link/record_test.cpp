@@ -43,6 +43,18 @@ TEST(LinkRecordTest, IsTheSameAfterJson) {
   EXPECT_NE(other.digest(), sample().digest());
 }
 
+TEST(LinkRecordTest, PluginsAreAPartOfIt) {
+  LinkRecord record = sample();
+  EXPECT_FALSE(to_json(record).contains("plugins")); // as older versions wrote it
+  record.plugins = {{"enzyme", "22", digest_of("enzyme"), {"enzyme-width=2"}}};
+  EXPECT_NE(record.digest(), sample().digest());
+  const auto again = parse(to_json(record).dump());
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again, record);
+  record.kind = OutputKind::relocatable;
+  EXPECT_FALSE(parse(to_json(record).dump()));
+}
+
 TEST(LinkRecordTest, HasTheFormThatTheHeaderSays) {
   EXPECT_EQ(to_json(sample())["items"][1].dump(), R"({"option":"-z","value":"now"})");
   EXPECT_EQ(to_json(sample())["items"][5].dump(),
