@@ -257,6 +257,9 @@ Rows facts(const Json& json) {
                                        plugin["version"].get<std::string>() + ", for " +
                                        image::units_and_links(plugin["units"], plugin["links"]) + " (" +
                                        plugin["digest"].get<std::string>() + ")"});
+  for (const Json& profile : json["profiles"])
+    rows.push_back({"own profile", "for " + image::units_and_links(profile["units"], 0) + " (" +
+                                       profile["digest"].get<std::string>() + ")"});
   if (!json["device_files"].empty())
     rows.push_back({"device files", device_files_text(json["device_files"])});
   return rows;
@@ -312,6 +315,18 @@ Json plugins_json(const image::Bundle& bundle) {
                     {"units", each.units},
                     {"links", each.links},
                     {"options", each.options}});
+  return json;
+}
+
+// The profiles that the project brings for Clang's back end, and of how many units.
+Json profiles_json(const image::Bundle& bundle) {
+  std::map<Digest, uint64_t> units;
+  for (const auto& [id, unit] : bundle.units)
+    if (unit.profile)
+      ++units[*unit.profile];
+  Json json = Json::array();
+  for (const auto& [digest, count] : units)
+    json.push_back({{"digest", digest.to_string()}, {"units", count}});
   return json;
 }
 
@@ -399,6 +414,7 @@ Result<Json> describe_ir(const image::ApplicationImage& ir,
     json["device_files"] = device_files_json(coverage);
     add_kernels(kernels, json);
     json["plugins"] = plugins_json(bundle);
+    json["profiles"] = profiles_json(bundle);
     json["kit"] = kit_json(coverage.kit);
     json["unoptimized_sources"] = coverage.unoptimized;
   }

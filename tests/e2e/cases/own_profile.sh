@@ -69,6 +69,13 @@ for kind in back front; do
     build: {system: "make", arguments: ["PROFILE=" + $profile]}, image: {entrypoint: ["/usr/local/bin/program"]}}' >src/xaas.json
   "$XAAS" build src -o "oci:app-$kind:ir" --format json -q >build.json
   assert_json build.json '.native_objects == []'
+  "$XAAS" inspect "oci:app-$kind:ir" --format json >inspect.json
+  if [ $kind = back ]; then
+    assert_json inspect.json '[.profiles[] | .digest] == ["sha256:'"$(sha256sum <src/back.profdata | cut -d' ' -f1)"'"]'
+    "$XAAS" inspect "oci:app-$kind:ir" | finds 'own profile  *for [0-9]* units\? (sha256:' || fail "inspect does not show the profile"
+  else
+    assert_json inspect.json '.profiles == []'
+  fi
   "$XAAS" deploy "oci:app-$kind:ir" -o "rootfs:tree-$kind" --cpu haswell -q --format json >deploy.json
   assert_json deploy.json '.native_objects == 0 and (.warnings | map(select(.kind == "profile")) | length == 0)'
   clang-22 -O2 -march=haswell "$use=src/$kind.profdata" -c src/work.c -o "$kind-native.o"
