@@ -111,7 +111,7 @@ public:
                                                "by the digest of the plugin that they were built with")
                                     ->type_name("FILE");
     app.add_option("--for", plugins_for_,
-                   "With `all`: plugins that no unit asks for run on all of the application's IR (default: "
+                   "With `all`: plugins that nothing asks for run on all of the application's IR (default: "
                    "such a plugin is an error)")
         ->check(CLI::IsMember({"all"}))
         ->needs(plugin)
@@ -119,10 +119,10 @@ public:
     app.add_flag("--any-plugin-build", any_plugin_build_,
                  "Take another build of a plugin that the image names, with the same name")
         ->needs(plugin);
-    app.add_option(
-           "--plugin-option", plugin_options_,
-           "Allow units to set this LLVM option of a plugin, as their builds did, or set it for all units; "
-           "can be repeated")
+    app.add_option("--plugin-option", plugin_options_,
+                   "Allow units and links to set this LLVM option of a plugin, as their builds did, or set "
+                   "it for all; "
+                   "can be repeated")
         ->needs(plugin)
         ->allow_extra_args(false)
         ->type_name("NAME[=VALUE]");

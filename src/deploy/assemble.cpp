@@ -192,7 +192,7 @@ private:
     options.threads = inputs_.jobs;
     const LinkForm form = inputs_.forms.of(record);
     if (form != LinkForm::plain) {
-      options.lto_level = inputs_.forms.lto_level;
+      options.lto_level = form == LinkForm::thin ? inputs_.forms.lto_level : record.lto_level;
       options.cpu_seconds += 60 * static_cast<double>(inputs_.forms.bitcode());
     }
     if (form == LinkForm::thin) {

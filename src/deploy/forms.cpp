@@ -19,6 +19,20 @@ void read_installed(const image::Bundle& bundle, const image::BundleConfiguratio
             read.units, read.archives);
 }
 
+// Units whose options allow no ThinLTO become objects; the others decide the level of links.
+void judge_options(const image::Bundle& bundle, Forms::Read& thin, Forms& forms) {
+  for (const Digest& id : thin.units) {
+    const ir::UnitOptions& options = bundle.options.at(bundle.units.at(id).options);
+    if (const std::optional<std::string> obstacle = ir::lto_obstacle(options)) {
+      thin.objects.insert(id);
+      ++forms.without["option " + *obstacle];
+      continue;
+    }
+    const auto level = static_cast<unsigned>(options.codegen.at("OptimizationLevel"));
+    forms.lto_level = std::clamp(level, forms.lto_level, 3u);
+  }
+}
+
 } // namespace
 
 void reach(const image::Bundle& bundle, const link::FileRef& file, std::set<Digest>& units,
@@ -39,7 +53,8 @@ LinkForm Forms::of(const link::LinkRecord& record) const {
 }
 
 lower::Form Forms::of(const Digest& unit, LinkForm form) const {
-  if (form == LinkForm::plain || only_objects.contains(unit))
+  const auto found = read.find(form);
+  if (form == LinkForm::plain || (found != read.end() && found->second.objects.contains(unit)))
     return lower::Form::object;
   return form == LinkForm::thin ? lower::Form::thin_lto : lower::Form::lto;
 }
@@ -47,8 +62,8 @@ lower::Form Forms::of(const Digest& unit, LinkForm form) const {
 uint64_t Forms::bitcode() const {
   uint64_t count = 0;
   for (const auto& [form, part] : read)
-    for (const Digest& unit : part.units)
-      count += lower::is_for_lto(of(unit, form));
+    if (form != LinkForm::plain)
+      count += part.units.size() - part.objects.size();
   return count;
 }
 
@@ -63,21 +78,15 @@ Forms forms_of(const image::Bundle& bundle, const image::BundleConfiguration& co
     for (const link::LinkItem& item : record.items)
       if (item.kind != link::LinkItem::Kind::option)
         reach(bundle, item.file, read.units, read.archives);
+    for (const Digest& unit : record.objects)
+      if (read.units.contains(unit))
+        read.objects.insert(unit);
   }
-  for (const auto& [form, read] : forms.read) {
-    if (form == LinkForm::plain)
-      continue;
-    for (const Digest& id : read.units) {
-      const ir::UnitOptions& options = bundle.options.at(bundle.units.at(id).options);
-      if (const std::optional<std::string> obstacle = ir::lto_obstacle(options)) {
-        if (forms.only_objects.insert(id).second)
-          ++forms.without["option " + *obstacle];
-        continue;
-      }
-      const auto level = static_cast<unsigned>(options.codegen.at("OptimizationLevel"));
-      forms.lto_level = std::clamp(level, forms.lto_level, 3u);
-    }
-  }
+  if (const auto merged = forms.read.find(LinkForm::merged); merged != forms.read.end())
+    if (const size_t count = merged->second.objects.size(); count > 0)
+      forms.without["compiled without -flto"] = count;
+  if (const auto thin = forms.read.find(LinkForm::thin); thin != forms.read.end())
+    judge_options(bundle, thin->second, forms);
   return forms;
 }
 

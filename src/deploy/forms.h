@@ -22,12 +22,12 @@ struct Forms {
   // What links of one form read.
   struct Read {
     std::set<Digest> units, archives; // archive records
+    std::set<Digest> objects;         // units that become objects nevertheless
   };
   std::map<LinkForm, Read> read; // `plain`: also what is installed; the others are there only with such links
   bool lto = false;              // links without plugins are `thin`
-  unsigned lto_level = 1;        // of links with LTO
-  std::set<Digest> only_objects; // units that links with LTO read, and whose options allow none
-  std::map<std::string, uint64_t> without; // how many units that is, by reason
+  unsigned lto_level = 1;        // of links that are `thin`
+  std::map<std::string, uint64_t> without; // units that links with LTO read as objects, by reason
 
   LinkForm of(const link::LinkRecord& record) const;
   // What a unit becomes for links of this form.

@@ -95,8 +95,9 @@ private:
   }
 
   // Links with LTO see all of a shared library; what other files of the image replace must stay replaceable.
+  // In links with plugins, where the author asked for LTO, it is as with Clang.
   Result<void> plan_interposition() {
-    if (inputs_.forms.bitcode() == 0 || !may_interpose(inputs_.bundle, inputs_.usage.links))
+    if (!inputs_.forms.read.contains(LinkForm::thin) || !may_interpose(inputs_.bundle, inputs_.usage.links))
       return {};
     std::set<Digest> units;
     std::map<Digest, std::string> kit;
@@ -155,7 +156,7 @@ private:
   std::string key_of(const LoweredUnit& unit) const {
     const auto interposed = interposed_.find(unit.first);
     return parts_key(inputs_, unit, result_.profiling) +
-           (!lower::is_for_lto(unit.second) || interposed == interposed_.end()
+           (unit.second != lower::Form::thin_lto || interposed == interposed_.end()
                 ? ""
                 : " interposed " + digest_of(lower::to_bytes(interposed->second)).to_string());
   }
@@ -390,7 +391,7 @@ private:
       job.plugins = inputs_.plugins.of(wanted.first);
     }
     if (const auto names = interposed_.find(wanted.first);
-        names != interposed_.end() && lower::is_for_lto(wanted.second))
+        names != interposed_.end() && wanted.second == lower::Form::thin_lto)
       job.interposed = names->second;
     if (const auto image = result_.device.images.find(wanted.first); image != result_.device.images.end())
       job.device_image = image->second;

@@ -15,7 +15,7 @@ std::set<LoweredUnit> lowered_units(const Forms& forms) {
 Result<void> Objects::keep(const LoweredUnit& unit, const lower::Object& object) {
   units_.emplace(unit, object.own);
   if (lower::is_for_lto(unit.second))
-    ++(link::is_elf(object.bytes) ? refused_bitcode_ : bitcode_);
+    (link::is_elf(object.bytes) ? refused_bitcode_ : bitcode_).insert(unit.first);
   return write_file(path(unit), object.bytes, 0644, false);
 }
 

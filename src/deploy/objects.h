@@ -57,13 +57,13 @@ public:
   Result<void> keep(const LoweredUnit& unit, const lower::Object& object);
   const lower::OwnCode& own(const LoweredUnit& unit) const { return units_.at(unit); }
   // Units that are bitcode, and units that should be but could only be lowered to objects.
-  uint64_t bitcode() const { return bitcode_; }
-  uint64_t refused_bitcode() const { return refused_bitcode_; }
+  uint64_t bitcode() const { return bitcode_.size(); }
+  uint64_t refused_bitcode() const { return refused_bitcode_.size(); }
 
 private:
   fs::path directory_;
   std::map<LoweredUnit, lower::OwnCode> units_;
-  uint64_t bitcode_ = 0, refused_bitcode_ = 0;
+  std::set<Digest> bitcode_, refused_bitcode_;
 };
 
 // For the object cache: what the unit's object is made of besides the unit.

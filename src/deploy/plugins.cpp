@@ -12,10 +12,6 @@ std::string name_of(const std::string& option) {
   return option.substr(0, option.find('='));
 }
 
-bool adds(const lower::PassPlugin& plugin, const std::string& option) {
-  return std::binary_search(plugin.options.begin(), plugin.options.end(), name_of(option));
-}
-
 std::string described(const std::string& name, const std::string& version, const Digest& digest) {
   return name + (version.empty() ? "" : " " + version) + " (" + digest.to_string() + ")";
 }
@@ -63,7 +59,7 @@ private:
   Result<void> check_options() const {
     for (const std::string& option : request_.options)
       if (std::none_of(request_.given.begin(), request_.given.end(),
-                       [&](const lower::PassPlugin& plugin) { return adds(plugin, option); }))
+                       [&](const lower::PassPlugin& plugin) { return plugin.adds(option); }))
         return make_error(ErrorKind::usage, "--plugin-option " + option + ": no plugin adds this option",
                           added_options());
     return {};
@@ -80,19 +76,23 @@ private:
   std::vector<std::string> given_options(const lower::PassPlugin& plugin) const {
     std::vector<std::string> options;
     for (const std::string& option : request_.options)
-      if (adds(plugin, option) && option.find('=') != std::string::npos)
+      if (plugin.adds(option) && option.find('=') != std::string::npos)
         options.push_back(option);
     return options;
   }
 
-  // `who` asks for these plugins, and `uses` receives them.
+  // `who` asks for these plugins, and `uses` receives them. A plugin that it names twice runs twice, with the
+  // same options.
   Result<void> take_asked(const std::string& who, const std::vector<ir::AskedPlugin>& plugins,
                           std::vector<uint64_t>& counts, std::vector<lower::PluginUse>& uses) const {
     for (const ir::AskedPlugin& asked : plugins) {
       XAAS_TRY(const size_t index, find(who, asked));
-      ++counts[index];
       const lower::PassPlugin& plugin = request_.given[index];
-      std::vector<std::string> options = given_options(plugin);
+      const bool again = std::any_of(uses.begin(), uses.end(), [&](const lower::PluginUse& use) {
+        return use.plugin.digest == plugin.digest;
+      });
+      counts[index] += !again;
+      std::vector<std::string> options = again ? std::vector<std::string>() : given_options(plugin);
       for (const std::string& option : asked.options) {
         XAAS_TRY(const bool given, check_allowed(who, plugin, option));
         if (!given)
@@ -134,7 +134,7 @@ private:
       return make_error(ErrorKind::unsatisfied,
                         who + " sets the option -" + option + " of the pass plugin " + plugin.name,
                         "--plugin-option " + name_of(option) + " allows it");
-    if (!adds(plugin, option))
+    if (!plugin.adds(option))
       return make_error(ErrorKind::unsatisfied, who + " sets the option -" + option +
                                                     ", which the pass plugin " + plugin.name +
                                                     " does not add");

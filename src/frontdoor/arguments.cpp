@@ -184,6 +184,10 @@ private:
 
   // Rewrites an option for the host that is one word; nothing if it is dropped.
   std::optional<std::string> host_word(const std::string& word) {
+    if (word == "-flto" || word.starts_with("-flto="))
+      written.lto = word == "-flto=thin" ? "thin" : "full";
+    if (word == "-fno-lto")
+      written.lto.clear();
     if (is_dropped_by_front_door(word))
       return std::nullopt;
     const bool cpu = session_.arch == "aarch64" && word.starts_with("-mcpu="); // refused on x86

@@ -16,6 +16,7 @@ struct WrittenMachine {
   std::string march, mtune;  // "" if not given
   bool other_triple = false; // -m32, --target and the like: no options of ours are added
   bool optimization = false; // any -O option, also -O0
+  std::string lto;           // "full" or "thin"; "" without -flto
 };
 
 // The compiler that the front door stands in for.

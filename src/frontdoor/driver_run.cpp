@@ -368,7 +368,7 @@ private:
       add_modules(compilation, job);
     const std::vector<std::string> arguments = strings(job.getArguments());
     if (job.getCreator().isLinkJob())
-      return is_of_device(job) ? execute(compilation, job) : run_link(arguments);
+      return is_of_device(job) ? execute(compilation, job) : run_link(compilation.getArgs(), arguments);
     CompileResult result = {CompileOutcome::not_ours, {}, {}};
     if (!arguments.empty() && arguments[0] == "-cc1")
       result = capture_compile(session_, prepared_.written, {arguments.begin() + 1, arguments.end()}, {});
@@ -405,7 +405,24 @@ private:
     return words;
   }
 
-  int run_link(const std::vector<std::string>& arguments) {
+  // The level of a link with LTO, as Clang's driver passes it on (tools::addLTOOptions()).
+  static std::string lto_level(const llvm::opt::ArgList& arguments) {
+    using namespace clang::options;
+    const llvm::opt::Arg* const option = arguments.getLastArg(OPT_O_Group);
+    if (!option)
+      return {};
+    if (option->getOption().matches(OPT_O4) || option->getOption().matches(OPT_Ofast))
+      return "3";
+    if (option->getOption().matches(OPT_O0))
+      return "0";
+    const std::string value = option->getValue();
+    return value == "g" ? "1" : value == "s" || value == "z" ? "2" : value;
+  }
+
+  int run_link(const llvm::opt::ArgList& driver_arguments, std::vector<std::string> arguments) {
+    // In front of what the project itself passes to the linker. Only a link with pass plugins reads it.
+    if (const std::string level = lto_level(driver_arguments); !level.empty())
+      arguments.insert(arguments.begin(), "-plugin-opt=O" + level);
     const auto names_level = [this](const std::string& word) {
       return !session_.level.empty() && word.ends_with("=" + session_.level);
     };

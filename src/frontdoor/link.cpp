@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
+#include <set>
 
 namespace xaas::frontdoor {
 
@@ -150,7 +151,7 @@ public:
   RepeatedLink(const session::Session& session, fs::path directory)
       : session_(session), directory_(std::move(directory)) {}
 
-  // `files` has the paths of inputs; those that are not in it come from the store.
+  // `files` has the paths of inputs without IR; others come from the store.
   Result<link::ReplayResult> replay(const link::LinkRecord& record,
                                     const std::map<link::FileRef, fs::path>& files,
                                     link::ReplayOptions options) {
@@ -158,7 +159,8 @@ public:
     form_ = merges ? lower::Form::lto : lower::Form::object;
     if (merges) {
       XAAS_TRY(options.plugins, remembered_plugins(session_, record.plugins));
-      options.lto_level = 2; // of lld
+      options.lto_level = record.lto_level;
+      objects_ = record.objects;
     }
     const link::FileProvider provide = [&](const link::FileRef& file) -> Result<fs::path> {
       const auto original = files.find(file);
@@ -184,7 +186,9 @@ private:
 
   Result<std::string> make(const link::FileRef& file) {
     if (file.kind == link::FileRef::Kind::unit)
-      return working_object(session_, file.digest, form_);
+      return form_ == lower::Form::lto && !objects_.contains(file.digest)
+                 ? merged_part(file.digest)
+                 : working_object(session_, file.digest, lower::Form::object);
     XAAS_TRY(const std::string text, session_.content().get(file.digest));
     XAAS_TRY(const Json json, parse_json(text, "record"));
     if (file.kind == link::FileRef::Kind::archive) {
@@ -203,11 +207,56 @@ private:
     return std::move(result.output);
   }
 
+  // Several links read the members of an archive.
+  Result<std::string> merged_part(const Digest& unit) const {
+    const fs::path path = session_.directory / "merged" / unit.hex();
+    if (std::error_code code; fs::exists(path, code))
+      return read_file(path);
+    XAAS_TRY(std::string bitcode, working_object(session_, unit, lower::Form::lto));
+    XAAS_CHECK(write_file(path, bitcode, 0644, false));
+    return bitcode;
+  }
+
   const session::Session& session_;
   fs::path directory_;
   lower::Form form_ = lower::Form::object;
+  std::set<Digest> objects_; // that are not merged
   std::map<link::FileRef, fs::path> made_;
 };
+
+// Adds a unit, or those of an archive.
+Result<void> add_units(const session::Session& session, const link::FileRef& file, std::set<Digest>& units) {
+  if (file.kind == link::FileRef::Kind::unit)
+    units.insert(file.digest);
+  if (file.kind != link::FileRef::Kind::archive)
+    return {};
+  XAAS_TRY(const std::string text, session.content().get(file.digest));
+  XAAS_TRY(const Json json, parse_json(text, "archive"));
+  XAAS_TRY(const link::ArchiveRecord record, link::parse_archive_record(JsonReader(json, "archive")));
+  for (const link::ArchiveRecord::Member& member : record.members)
+    XAAS_CHECK(add_units(session, member.file, units));
+  return {};
+}
+
+// The units of a link that were compiled without -flto.
+Result<std::set<Digest>> units_without_lto(const session::Session& session, const link::LinkRecord& record) {
+  std::set<Digest> units;
+  for (const link::LinkItem& item : record.items)
+    if (item.kind == link::LinkItem::Kind::input)
+      XAAS_CHECK(add_units(session, item.file, units));
+  std::set<Digest> objects;
+  for (const Digest& unit : units) {
+    XAAS_TRY(const std::string lto, lto_of(session, unit));
+    if (lto == "thin")
+      return make_error(
+          ErrorKind::failed,
+          "linker option --load-pass-plugin: an object of the link was compiled with -flto=thin",
+          "with -flto, the units of the link become one module, on which the plugin runs");
+    if (lto.empty())
+      objects.insert(unit);
+  }
+  return objects;
+}
 
 // Opens the plugins that a link names, each with the options that it adds.
 Result<std::vector<lower::PluginUse>> plugins_of(const session::Session& session,
@@ -239,9 +288,15 @@ Result<std::string> link_once(const session::Session& session, const std::vector
   XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
   XAAS_TRY(RecordedLink recorded, record_link(session, parsed, directory.path()));
   XAAS_TRY(const std::vector<lower::PluginUse> plugins, plugins_of(session, parsed));
-  recorded.record.plugins = recorded.portable.plugins = asked_plugins(plugins);
-  if (!plugins.empty())
+  if (!plugins.empty()) {
+    recorded.record.plugins = asked_plugins(plugins);
+    recorded.record.lto_level = parsed.lto_level;
+    XAAS_TRY(recorded.record.objects, units_without_lto(session, recorded.record));
+    recorded.portable.plugins = recorded.record.plugins;
+    recorded.portable.lto_level = recorded.record.lto_level;
+    recorded.portable.objects = recorded.record.objects;
     XAAS_CHECK(differs_at_levels(session, recorded.record.name, "a pass plugin runs in its link"));
+  }
   XAAS_CHECK(add_kernel_libraries(session, arguments, parsed, recorded.portable));
   XAAS_TRY(const std::string text,
            json_text(link::to_json(recorded.portable), "the link's options and files"));

@@ -14,10 +14,6 @@ std::string without_dashes(const std::string& argument) {
   return argument.substr(std::min(argument.size(), argument.find_first_not_of('-')));
 }
 
-bool adds(const lower::PassPlugin& plugin, const std::string& option) {
-  return std::binary_search(plugin.options.begin(), plugin.options.end(), option.substr(0, option.find('=')));
-}
-
 fs::path place_of(const session::Session& session, const Digest& plugin) {
   return session.directory / "plugins" / plugin.hex();
 }
@@ -43,7 +39,7 @@ void take_options(std::vector<std::string>& options, std::vector<lower::PluginUs
   std::erase_if(options, [&](const std::string& argument) {
     const std::string option = without_dashes(argument);
     const auto owner = std::find_if(plugins.begin(), plugins.end(),
-                                    [&](const lower::PluginUse& use) { return adds(use.plugin, option); });
+                                    [&](const lower::PluginUse& use) { return use.plugin.adds(option); });
     if (owner == plugins.end())
       return false;
     owner->options.push_back(option);

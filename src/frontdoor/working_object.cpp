@@ -5,7 +5,6 @@
 #include <xaas/base/text.h>
 #include <xaas/harvest/identify.h>
 #include <xaas/ir/device_image.h>
-#include <xaas/ir/options.h>
 #include <xaas/link/note.h>
 #include <xaas/lower/lower.h>
 #include <xaas/session/log.h>
@@ -21,6 +20,11 @@ namespace {
 // The file with the IR of a unit for the build machine's own level.
 fs::path lesser_path(const session::Session& session, const Digest& unit) {
   return session.directory / "lesser" / unit.hex();
+}
+
+// A file with WrittenMachine::lto, if the unit was compiled for LTO.
+fs::path lto_path(const session::Session& session, const Digest& unit) {
+  return session.directory / "lto" / unit.hex();
 }
 
 // Lowers without optimization, or at the project's own level if that fails (operands of inline assembly that
@@ -115,6 +119,8 @@ Result<CompileResult> UnitWriter::write(const known::KnownUnit& unit, bool reuse
   XAAS_TRY(unit_.module, content.put(unit.bitcode));
   XAAS_CHECK(checked(content.put(ir::to_json(options_).dump())));
   XAAS_TRY(const Digest id, content.put(ir::to_json(unit_).dump()));
+  if (!lto_.empty())
+    XAAS_CHECK(write_file(lto_path(session_, id), lto_, 0644, false));
   if (!unit.lesser.empty())
     XAAS_CHECK(write_file(lesser_path(session_, id), unit.lesser, 0644, false));
   if (unit.working_features)
@@ -128,6 +134,12 @@ Result<CompileResult> UnitWriter::write(const known::KnownUnit& unit, bool reuse
   if (const Result<void> wrote = write_output(output_, object, 0644); !wrote)
     return CompileResult{CompileOutcome::carried, output_, wrote.error().message};
   return CompileResult{CompileOutcome::captured, output_, {}};
+}
+
+Result<std::string> lto_of(const session::Session& session, const Digest& unit) {
+  const fs::path path = lto_path(session, unit);
+  std::error_code code;
+  return fs::exists(path, code) ? read_file(path) : Result<std::string>(std::string());
 }
 
 Result<std::string> working_object(const session::Session& session, const Digest& unit_id, lower::Form form) {
@@ -149,7 +161,7 @@ Result<std::string> working_object(const session::Session& session, const Digest
   }
   XAAS_TRY(job.bitcode, lesser ? read_file(lesser_path(session, unit_id)) : content.get(job.unit.module));
   XAAS_TRY(job.plugins, remembered_plugins(session, job.unit.plugins));
-  job.form = ir::lto_obstacle(job.options) ? lower::Form::object : form;
+  job.form = form;
   if (job.unit.has_device_image())
     job.device_image = placeholder_of(job.unit);
   XAAS_TRY(lower::Object object, lower::lower(job));

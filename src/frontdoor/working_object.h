@@ -35,6 +35,8 @@ public:
     unit_.device = std::move(units);
   }
 
+  void set_lto(const std::string& lto) { lto_ = lto; } // WrittenMachine::lto
+
   // Makes the working object of a front end's result. Returns the reason if the back end refuses it.
   Result<std::optional<std::string>> make_object(known::KnownUnit& unit, const Lesser& lesser) const;
 
@@ -49,10 +51,14 @@ private:
   ir::Unit unit_;
   fs::path output_;
   std::vector<lower::PluginUse> plugins_;
+  std::string lto_;
 };
 
-// A stored unit for the build machine, at the project's own -O: as an object, or as bitcode (Form::lto) if
-// the unit allows that.
+// Whether the unit was compiled for LTO, as in WrittenMachine. One that was compiled with and without -flto
+// was.
+Result<std::string> lto_of(const session::Session& session, const Digest& unit);
+
+// A stored unit for the build machine, at the project's own -O: as an object, or for Form::lto as bitcode.
 Result<std::string> working_object(const session::Session& session, const Digest& unit, lower::Form form);
 
 } // namespace xaas::frontdoor

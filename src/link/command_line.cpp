@@ -171,6 +171,8 @@ private:
     const Option& option = *argument.option;
     switch (option.use) {
     case Option::Use::drop:
+      if (!link_.plugins.empty())
+        XAAS_CHECK(read_lto_option(argument));
       link_.dropped.push_back(argument.text);
       return {};
     case Option::Use::writes:
@@ -220,12 +222,32 @@ private:
     return {};
   }
 
+  // What matters only to a link with IR: -plugin-opt is gold's name for the options of LTO, and of LLVM if a
+  // dash follows.
+  Result<void> read_lto_option(const Argument& argument) {
+    const std::string text = argument.text.substr(argument.text.find_first_not_of('-'));
+    const std::string of_gold = "plugin-opt", of_lld = "lto-";
+    const bool gold = text.starts_with(of_gold);
+    const std::string value = gold ? text.substr(std::min(text.size(), of_gold.size() + 1))
+                              : text.starts_with(of_lld) ? text.substr(of_lld.size())
+                                                         : std::string();
+    if (gold && value.starts_with("-"))
+      return add_llvm_option({argument.option, argument.text, value});
+    if (value.starts_with("newpm-passes") || value.starts_with("aa-pipeline"))
+      return refused(argument.text, "it replaces the passes among which a pass plugin has its place");
+    if (value.size() == 2 && value[0] == 'O' && value[1] >= '0' && value[1] <= '3')
+      link_.lto_level = static_cast<unsigned>(value[1] - '0');
+    return {};
+  }
+
   // For plugins of the link. `-load=FILE` makes LLVM know their options when it reads those that follow.
   Result<void> add_llvm_option(const Argument& argument) {
     const std::string& text = argument.value;
     const std::string option = text.substr(std::min(text.size(), text.find_first_not_of('-')));
     const auto is_plugin = [&](const fs::path& file) {
-      return std::find(link_.plugins.begin(), link_.plugins.end(), file) != link_.plugins.end();
+      return std::any_of(link_.plugins.begin(), link_.plugins.end(), [&](const fs::path& plugin) {
+        return plugin.lexically_normal() == file.lexically_normal();
+      });
     };
     const bool loads = option.starts_with("load=");
     if (link_.plugins.empty() || (loads && !is_plugin(directory_ / option.substr(5))))

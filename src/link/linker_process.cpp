@@ -65,8 +65,9 @@ Result<std::string> link(const std::vector<std::string>& arguments, const std::v
                          const LinkerLimits& limits) {
   llvm::install_bad_alloc_error_handler(
       [](void*, const char*, bool) { _exit(no_memory_status); }); // of malloc
-  // Now, because lld reads their options before it loads them.
+  // Now, because lld reads their options before it loads them, and says nothing of a value that is refused.
   XAAS_CHECK(lower::load_plugins(limits.plugins));
+  XAAS_CHECK(lower::set_plugin_options(limits.plugins));
   for (const VettedInput& input : inputs)
     if (const auto vetted = vet_input(input.path, input.name, input.script, input.bitcode); !vetted)
       return make_error(ErrorKind::integrity, without_private_paths(vetted.error().message));

@@ -2,7 +2,8 @@
 //
 // An item of a link is {"option":"--as-needed"}, {"option":"-z","value":"now"},
 // {"option":"--version-script","file":FILE} or {"input":FILE}. A FILE is
-// {"unit"|"archive"|"link"|"kit":"sha256:...","name":"x.o"}. `plugins` is written only if there are some.
+// {"unit"|"archive"|"link"|"kit":"sha256:...","name":"x.o"}. `plugins`, and
+// what belongs to them, is written only if there are some.
 // Records are untrusted input, so the parser rejects any item that this code would not write.
 #include <xaas/link/record.h>
 
@@ -88,6 +89,30 @@ Result<LinkItem> parse_item(const JsonReader& reader) {
   return item;
 }
 
+// What only a link with pass plugins has.
+Result<void> parse_plugins(const JsonReader& reader, LinkRecord& record) {
+  XAAS_TRY(record.plugins, ir::parse_asked_plugins(reader));
+  if (record.plugins.empty() && (reader.has("objects") || reader.has("lto_level")))
+    return bad(reader, "objects or lto_level without plugins");
+  if (!record.plugins.empty() && record.kind == OutputKind::relocatable)
+    return bad(reader, "a relocatable link with pass plugins");
+  if (reader.has("objects")) {
+    XAAS_TRY(const std::vector<std::string> objects, reader.strings_at("objects"));
+    for (const std::string& object : objects) {
+      XAAS_TRY(const Digest unit, Digest::parse(object).in(reader.where() + "/objects"));
+      record.objects.insert(unit);
+    }
+  }
+  if (reader.has("lto_level")) {
+    XAAS_TRY(const JsonReader member, reader.at("lto_level"));
+    XAAS_TRY(const uint64_t level, member.size());
+    if (level > 3)
+      return bad(member, "a level of optimization is 0 to 3");
+    record.lto_level = static_cast<unsigned>(level);
+  }
+  return {};
+}
+
 Digest digest_of_json(const Json& json) {
   return digest_of(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
@@ -127,8 +152,13 @@ Json to_json(const LinkRecord& record) {
   json["kind"] = output_kinds.at(size_t(record.kind));
   json["name"] = record.name;
   json["items"] = std::move(items);
-  if (!record.plugins.empty())
-    json["plugins"] = ir::to_json(record.plugins);
+  if (record.plugins.empty())
+    return json;
+  json["plugins"] = ir::to_json(record.plugins);
+  for (const Digest& unit : record.objects)
+    json["objects"].push_back(unit.to_string());
+  if (record.lto_level != LinkRecord().lto_level)
+    json["lto_level"] = record.lto_level;
   return json;
 }
 
@@ -162,7 +192,7 @@ Result<ArchiveRecord> parse_archive_record(const JsonReader& reader) {
 }
 
 Result<LinkRecord> parse_link_record(const JsonReader& reader) {
-  XAAS_CHECK(reader.only({"kind", "name", "items", "plugins"}));
+  XAAS_CHECK(reader.only({"kind", "name", "items", "plugins", "objects", "lto_level"}));
   LinkRecord record;
   XAAS_TRY(const std::string kind, reader.string_at("kind"));
   const auto found = std::find(output_kinds.begin(), output_kinds.end(), kind);
@@ -176,9 +206,7 @@ Result<LinkRecord> parse_link_record(const JsonReader& reader) {
     XAAS_TRY(LinkItem parsed, parse_item(item));
     record.items.push_back(std::move(parsed));
   }
-  XAAS_TRY(record.plugins, ir::parse_asked_plugins(reader));
-  if (!record.plugins.empty() && record.kind == OutputKind::relocatable)
-    return bad(reader, "a relocatable link with pass plugins");
+  XAAS_CHECK(parse_plugins(reader, record));
   return record;
 }
 

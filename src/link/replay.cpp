@@ -149,7 +149,7 @@ void add_plugins(Staging& staging, const std::vector<lower::PluginUse>& plugins)
 Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider,
                           const ReplayOptions& options) {
   XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
-  const bool lto = options.lto_level != 0 && record.kind != OutputKind::relocatable;
+  const bool lto = options.lto_level && record.kind != OutputKind::relocatable;
   Staging staging(directory.path(), provider, lto);
   // A version script may name symbols that do not exist, as in GNU ld, for which projects write their scripts
   // and configure checks. An option of the record overrides this.
@@ -159,7 +159,7 @@ Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider
   staging.add("--threads=" + std::to_string(std::max(1u, options.threads)));
   std::vector<fs::path> directories = {directory.path()};
   if (lto) {
-    staging.add("--lto-O" + std::to_string(options.lto_level));
+    staging.add("--lto-O" + std::to_string(*options.lto_level));
     if (!options.lto_cache.empty()) {
       staging.add("--thinlto-cache-dir=" + fs::absolute(options.lto_cache).string());
       directories.push_back(options.lto_cache);

@@ -183,6 +183,10 @@ Result<std::string> ask_plugin(const fs::path& file) {
 
 } // namespace
 
+bool PassPlugin::adds(const std::string& option) const {
+  return std::binary_search(options.begin(), options.end(), option.substr(0, option.find('=')));
+}
+
 std::string to_string(const PassPlugin& plugin) {
   return plugin.version.empty() ? plugin.name : plugin.name + " " + plugin.version;
 }

@@ -46,8 +46,9 @@ Json to_json(const Session& session) {
 } // namespace
 
 Result<void> write_session(const Session& session) {
-  for (const char* name : {"outputs", "native", "device-files", "kit", "machine-files", "lesser",
-                           "working-features", "other-levels", "comparing", "leaks", "vectors"})
+  for (const char* name :
+       {"outputs", "native", "device-files", "kit", "machine-files", "lesser", "working-features", "lto",
+        "merged", "other-levels", "comparing", "leaks", "vectors"})
     XAAS_CHECK(make_directories(session.directory / name));
   XAAS_TRY(const std::string text, json_text(to_json(session), "the directories of the build", 2));
   return write_file(session.directory / session_file, text + "\n");

@@ -26,8 +26,9 @@ struct ParsedLink {
       dropped; // omitted options, which do not change the output ("-Map=x", "--verbose", "-t")
   std::vector<fs::path>
       maps; // files that such options would have written; created empty, so that builds find them
-  std::vector<fs::path> plugins;         // pass plugins (--load-pass-plugin), absolute
-  std::vector<std::string> llvm_options; // for them (-mllvm), without dashes: "name", "name=value"
+  std::vector<fs::path> plugins;               // pass plugins (--load-pass-plugin), absolute
+  std::vector<std::string> llvm_options;       // for them (-mllvm), without dashes: "name", "name=value"
+  unsigned lto_level = LinkRecord().lto_level; // --lto-O
 };
 
 // Parses GNU ld arguments (without argv[0]); relative files are under `directory`. Expands `@file`. Searches
@@ -37,7 +38,7 @@ struct ParsedLink {
 // --push-state/--as-needed/--pop-state; keeps other scripts as inputs. Drops the compiler's own LTO plugin
 // and `--plugin-opt`. Failed: a library or file that is not found (in lld's words: "unable to find library
 // -lfoo"), an option that is not in the allow list, an option that runs code or reads other files (another
-// `-plugin`, `-mllvm` without a pass plugin).
+// `-plugin`, `-mllvm` without a pass plugin), with a pass plugin one that replaces the passes of LTO.
 Result<ParsedLink> parse_command_line(const std::vector<std::string>& arguments, const fs::path& directory);
 
 } // namespace xaas::link

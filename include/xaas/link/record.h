@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,9 +56,13 @@ struct LinkRecord {
   OutputKind kind = OutputKind::executable;
   std::string name; // file name of the output, without directories
   std::vector<LinkItem> items;
-  // That run on all of the link's IR, which is merged into one module (--load-pass-plugin). Not of a
-  // relocatable output.
+  // That run on the link's IR, which is merged into one module (--load-pass-plugin). Not of a relocatable
+  // output.
   std::vector<ir::AskedPlugin> plugins = {};
+  // With plugins: units, also members of archives, that are linked as objects, because they were compiled
+  // without -flto; and the level at which the link optimizes the others (--lto-O, by default lld's).
+  std::set<Digest> objects = {};
+  unsigned lto_level = 2;
   Digest digest() const;
   bool operator==(const LinkRecord&) const = default;
 };

@@ -19,14 +19,14 @@ struct ReplayOptions {
   std::optional<Digest> note;   // link in an origin note for this record, and seal the output (capture only)
   std::string guard;            // an object that becomes the first input of a program or library
   unsigned threads = 1;         // of lld; the output does not depend on it
-  // The level, 1 to 3, at which ThinLTO optimizes the program. Units, and archives made by
-  // write_lto_archive(), may then be bitcode. 0: no LTO, and no bitcode.
-  unsigned lto_level = 0;
+  // The level, 0 to 3, at which LTO optimizes the program. Units, and archives made by write_lto_archive(),
+  // may then be bitcode. Nothing: no LTO, and no bitcode.
+  std::optional<unsigned> lto_level = {};
   // A directory in which the LTO links of one deploy share what they compiled: programs with a library's
   // objects in common compile most of them once. Empty: none. The linker may write there, so each image needs
   // its own.
   fs::path lto_cache;
-  // That run, in this order, on the link's IR, if `lto_level` is not 0. They are loaded into the linker's
+  // That run, in this order, on the link's IR, if `lto_level` is set. They are loaded into the linker's
   // process, which may then also read their libraries. Each adds the options that it has.
   std::vector<lower::PluginUse> plugins = {};
   double cpu_seconds = 3600;              // limit for the link, all threads together

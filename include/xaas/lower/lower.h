@@ -23,9 +23,9 @@ enum class Form {
   thin_lto, // bitcode with a summary, after ThinLTO's pre-link pipeline; but an object if the module has
             // inline assembly that a link must not assemble (ir::suits_lto())
   lto,      // bitcode without a summary for ThinLTO, which a link merges with that of other units: of a unit
-            // for GPUs, for link_device_code() (device_link.h), or for the host, under the same conditions as
-            // thin_lto
-  kernels,  // of units for NVIDIA's GPUs: an object with their kernels for a CPU (cpukernel/cpukernel.h)
+       // for GPUs, for link_device_code() (device_link.h), or for the host, as Clang's -flto=full compiles
+       // it; but an object in the same case as thin_lto
+  kernels, // of units for NVIDIA's GPUs: an object with their kernels for a CPU (cpukernel/cpukernel.h)
   checked_kernels, // the same, with checks (cpukernel::Options::checked)
   prepared,        // bitcode in prepared form (ir/prepared.h), for any target
   symbols, // the names that the module defines (to_bytes()), for any target; empty if its assembly may define
@@ -64,8 +64,8 @@ struct Profiling {
 struct Job {
   std::string bitcode; // of an IR module in canonical form, or in prepared form
   ir::Unit unit;
-  ir::UnitOptions options; // for Form::thin_lto, and for Form::lto of the host, without an
-                           // ir::lto_obstacle(); for Form::prepared without an ir::preparation_obstacle()
+  ir::UnitOptions options; // for Form::thin_lto without an ir::lto_obstacle(), for Form::prepared without an
+                           // ir::preparation_obstacle()
   target::Cpu target;      // for a GPU: "nvptx64" and "sm_90", or "amdgcn" and "gfx90a"; no features. For
                            // Form::prepared only the architecture counts
   Form form = Form::object;
@@ -78,8 +78,8 @@ struct Job {
   // Of Form::kernels and Form::checked_kernels, where the device code of several units is linked: their
   // modules, in place of `bitcode`. `unit` and `options` then stand for all of them.
   std::vector<LinkedSource> linked = {};
-  // Of forms for links with LTO: names that another file of the program may define as well, so that the link
-  // must not rely on this definition.
+  // Of Form::thin_lto: names that another file of the program may define as well, so that the link must not
+  // rely on this definition.
   std::set<std::string> interposed = {};
   Profiling profiling = {}; // for Form::object and forms for links with LTO, of a unit for the host
   // That run on the module, in this order. For the same forms; a module in prepared form runs through the

@@ -20,6 +20,7 @@ struct PassPlugin {
   std::vector<std::string> options;  // names of the LLVM options that it adds, sorted
   std::vector<fs::path> libraries;   // files that the dynamic loader may open for it
   std::optional<Digest> others = {}; // of the contents of those that this program does not have itself
+  bool adds(const std::string& option) const; // "name" or "name=value"
 };
 
 // A plugin that runs on a module, with options of its own ("name" or "name=value").

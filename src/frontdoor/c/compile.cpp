@@ -289,6 +289,7 @@ CompileResult capture_compile(const session::Session& session, const WrittenMach
     unit.profile = *profile;
   }
   UnitWriter writer(session, *std::move(options), unit, output, *std::move(plugins));
+  writer.set_lto(written.lto);
   // If the result is `carried`, Clang makes the object, or reports in its own words why it cannot.
   const Result<CompileResult> result =
       is_ir ? capture_ir(session, *invocation, std::move(writer))

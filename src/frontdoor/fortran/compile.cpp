@@ -178,8 +178,9 @@ CompileResult capture_fortran(const session::Session& session, const WrittenMach
   unit.source = portable_name(session, parsed->source);
   unit.machine = machine_flags(parsed->back_end->getTargetOpts(), written);
   unit.unoptimized = is_unoptimized(*options, written);
-  const Result<CompileResult> result = capture_command(
-      session, flang, *parsed, UnitWriter(session, *std::move(options), unit, parsed->output));
+  UnitWriter writer(session, *std::move(options), unit, parsed->output);
+  writer.set_lto(written.lto);
+  const Result<CompileResult> result = capture_command(session, flang, *parsed, std::move(writer));
   if (result)
     return *result;
   std::cerr << "xaas: error: compiling " << parsed->source << ": " << result.error().message << "\n";

@@ -112,6 +112,7 @@ deploy rootfs:scaled --pass-plugin derivative.so --plugin-option derivative-scal
 expect_equal "with the link's option" "$(run scaled)" "50 20 4"
 deploy rootfs:scaled3 --pass-plugin derivative.so --plugin-option derivative-scale=3 >/dev/null
 expect_equal "with the user's option" "$(run scaled3)" "75 30 4"
+refused 3 "'x' is not a value of it" --pass-plugin derivative.so --plugin-option derivative-scale=x
 fails() { # TEXT: a build of src
   "$XAAS" build src -o oci:failed:ir -q >build.out 2>build.err && fail "the build did not fail: $1"
   grep -q -e "$1" build.err || fail "$(cat build.err)"
@@ -121,13 +122,18 @@ fails 'linker option -mllvm inline-threshold=3: no pass plugin of the link adds 
 spec "-Wl,-mllvm=-load=/lib/libother.so"
 fails 'linker option -mllvm=-load=/lib/libother.so: it runs code'
 
-# Units that cannot take part are linked as they are, and counted.
+# As natively, units that were compiled without -flto are linked as they are; those without -O take part.
 spec ""
-sed -i 's/^program: /plain.o: CFLAGS += -fno-lto -mcmodel=medium\nprogram: /' src/Makefile
+sed -i 's/^program: /plain.o: CFLAGS += -fno-lto\nprogram: /; s/^CFLAGS = -O2/CFLAGS =/' src/Makefile
 "$XAAS" build src -o oci:app:ir -q >/dev/null
-deploy rootfs:medium --pass-plugin derivative.so --format json >deploy.json
-expect_equal "with a unit that does not take part" "$(run medium)" "$native"
-assert_json deploy.json '.lto.units == 4 and ([.lto.without[]] == [1])'
+deploy rootfs:without --pass-plugin derivative.so --format json >deploy.json
+expect_equal "with a unit that does not take part" "$(run without)" "$native"
+assert_json deploy.json '.lto == {units: 4, without: {"compiled without -flto": 1}}'
+sed -i 's/^slope.o here.o: /slope.o: CFLAGS += -fno-lto\nslope.o here.o: /' src/Makefile
+fails 'undefined reference: derivative_of'
+sed -i 's/^slope.o: CFLAGS.*/slope.o: CFLAGS += -flto=thin/' src/Makefile
+fails 'an object of the link was compiled with -flto=thin'
+sed -i '/^slope.o: CFLAGS/d' src/Makefile
 
 # Plugins that misbehave have no more rights in the process that links.
 hostile() { clang-22 -shared -fPIC -O0 -w "$REPO/tests/plugins/hostile.c" -o hostile.so "$@"; }

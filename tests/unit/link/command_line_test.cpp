@@ -138,6 +138,13 @@ TEST_F(CommandLineTest, PassPlugins) {
   EXPECT_THAT(link.plugins, ElementsAre(path("x.so")));
   EXPECT_THAT(link.llvm_options, ElementsAre("width=2"));
   EXPECT_THAT(items(link), ElementsAre("x.o"));
+  EXPECT_EQ(link.lto_level, 2U);
+  EXPECT_EQ(parse({"--load-pass-plugin=./x.so", "-plugin-opt=O1", "--lto-O3", "x.o"}).lto_level, 3U);
+  EXPECT_THAT(parse({"-plugin-opt=-load=./sub/../x.so", "-plugin-opt=-width=3", "--load-pass-plugin=x.so"})
+                  .llvm_options,
+              ElementsAre("width=3"));
+  EXPECT_THAT(parse({"-plugin-opt=-width=3", "x.o"}).llvm_options, ElementsAre());
+  EXPECT_THAT(error({"--load-pass-plugin=x.so", "--lto-newpm-passes=a"}), HasSubstr("replaces the passes"));
   EXPECT_THAT(error({"--load-pass-plugin=x.so", "-mllvm=-load=y.so"}), HasSubstr("it runs code"));
   EXPECT_THAT(error({"--load-pass-plugin=x.so", "-r"}), HasSubstr("a relocatable output has no IR"));
 }

@@ -51,6 +51,17 @@ TEST(LinkRecordTest, PluginsAreAPartOfIt) {
   const auto again = parse(to_json(record).dump());
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(*again, record);
+  record.objects = {digest_of("unit")};
+  record.lto_level = 3;
+  const auto whole = parse(to_json(record).dump());
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_EQ(*whole, record);
+  Json bad = to_json(record);
+  bad["lto_level"] = 4;
+  EXPECT_FALSE(parse(bad.dump()));
+  bad = to_json(record);
+  bad.erase("plugins");
+  EXPECT_FALSE(parse(bad.dump()));
   record.kind = OutputKind::relocatable;
   EXPECT_FALSE(parse(to_json(record).dump()));
 }

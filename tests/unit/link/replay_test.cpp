@@ -346,7 +346,8 @@ TEST_F(ReplayTest, LinksBitcodeOfUnitsAlone) {
     record.items.push_back({LinkItem::Kind::input, "", "", second});
     ReplayOptions options;
     options.arch = "x86_64";
-    options.lto_level = lto_level;
+    if (lto_level > 0)
+      options.lto_level = lto_level;
     options.lto_cache = cache;
     return replay(record, provider(), options);
   };
