@@ -183,6 +183,8 @@ Result<std::string> ask_plugin(const fs::path& file) {
 
 } // namespace
 
+const char* const fault_of_plugin = "this is probably a fault of the plugin";
+
 bool PassPlugin::adds(const std::string& option) const {
   return std::binary_search(options.begin(), options.end(), option.substr(0, option.find('=')));
 }

@@ -370,3 +370,20 @@ deploying_user() {
   fi
   trap 'rm -rf "$elsewhere"' EXIT
 }
+
+# The bundle of an image follows its schema.
+valid_bundle() { # LAYOUT TAG
+  local manifest layer
+  manifest=$(jq -r --arg tag "$2" '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == $tag) | .digest | ltrimstr("sha256:")' "$1/index.json")
+  for layer in $(jq -r '.layers[].digest | ltrimstr("sha256:")' "$1/blobs/sha256/$manifest"); do
+    ! tar -tf "$1/blobs/sha256/$layer" | grep -x .xaas/bundle.json >/dev/null || tar -xOf "$1/blobs/sha256/$layer" .xaas/bundle.json >bundle.json
+  done
+  python3 - bundle.json "$REPO/specs/schema/bundle.schema.json" <<'PYTHON' || fail "the bundle of $1:$2 does not follow its schema"
+import json, jsonschema, sys
+bundle, schema = (json.load(open(name)) for name in sys.argv[1:])
+faults = list(jsonschema.Draft7Validator(schema).iter_errors(bundle))
+for fault in faults:
+    print(list(fault.absolute_path), fault.message[:300])
+sys.exit(bool(faults))
+PYTHON
+}

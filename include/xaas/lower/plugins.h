@@ -29,8 +29,8 @@ struct PluginUse {
   std::vector<std::string> options;
 };
 
-inline constexpr const char* fault_of_plugin = "this is probably a fault of the plugin"; // a crash
-constexpr double longest_plugin_start = 60;                                              // CPU seconds
+extern const char* const fault_of_plugin;   // whose fault a crash is, for messages
+constexpr double longest_plugin_start = 60; // CPU seconds
 
 // Checks a plugin, and loads it in a confined worker, which can open only the plugin and its libraries.
 // not_found: there is no such file. unsatisfied: it is no library for this machine, brings an LLVM of its

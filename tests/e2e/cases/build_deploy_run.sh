@@ -6,6 +6,7 @@ needs jq podman runc cmake ninja clang-22
 
 example=$REPO/examples/soft-spheres
 "$XAAS" build "$example" -o oci:app:ir --config threads=openmp,isa=x86-64 --config threads=openmp,isa=x86-64-v3 --format json >build.json
+valid_bundle app ir
 "$XAAS" inspect oci:app:ir --format json >ir.json
 assert_json ir.json '.version == 1 and .kind == "ir" and .name == "soft-spheres"'
 assert_json ir.json '.configurations | length == 2 and all(.native_objects == 0 and .programs == 2)'

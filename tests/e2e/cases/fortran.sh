@@ -34,6 +34,7 @@ cat >cmake/xaas.json <<'END'
    "values": [{"value": "off", "arguments": ["-DTHREADS=OFF"]}, {"value": "on", "arguments": ["-DTHREADS=ON"]}]}]}
 END
 "$XAAS" build cmake -o oci:heat:cmake -q --format json >build.json
+valid_bundle heat cmake
 "$XAAS" inspect oci:heat:cmake --format json >inspected.json
 assert_json inspected.json '[.configurations[] | select(.units == 5 and .native_objects == 0 and .programs == 2)] | length == 4'
 # CMake has no flags for flang before 3.27.4; without ours, nothing would be optimized.

@@ -64,6 +64,7 @@ echo '{"name": "linked", "version": "1", "build": {"system": "make", "arguments"
 
 programs="by-clang by-nvcc at-once two-steps"
 "$XAAS" build project -o oci:image:ir --format json >build.json
+valid_bundle image ir
 "$XAAS" inspect oci:image:ir --format json >image.json
 assert_json image.json '.configurations[0].native_objects == 0'
 for gpus in sm_75 sm_80,sm_90; do

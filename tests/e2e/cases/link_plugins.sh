@@ -64,6 +64,7 @@ assert_json inspect.json '.plugins[0].links >= 2'
 "$XAAS" inspect oci:app:ir | finds 'derivative 1, for [24] links (sha256:' || fail "$("$XAAS" inspect oci:app:ir)"
 manifest=app/blobs/sha256/$(jq -r '.manifests[0].digest | ltrimstr("sha256:")' app/index.json)
 expect_equal "format" "$(json "$manifest" '.annotations["dev.xaas.format"]')" 5
+valid_bundle app ir
 
 run() { "$1/lib64/ld-linux-x86-64.so.2" --library-path "$1/usr/lib/x86_64-linux-gnu" "$1/usr/local/bin/program"; }
 deploy() { "$XAAS" deploy oci:app:ir -o "$@" -q; }

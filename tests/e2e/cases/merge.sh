@@ -18,6 +18,7 @@ for n in 0 1 2; do
 done
 cp -r "$REPO/examples/soft-spheres" spheres # a copy has no revision, like those of the jobs
 "$XAAS" build spheres "${chosen[@]/#/--config=}" -o oci:whole:ir -q --format json >built.json
+valid_bundle whole ir
 whole=$(json built.json .digest)
 
 "$XAAS" merge "${images[@]}" -o oci:merged:ir -q --format json >merged.json

@@ -66,6 +66,7 @@ echo '{"name": "sum", "version": "1", "revision": "1", "build": {"system": "make
 on_device="sum 999000 other 499500 plain 6 on the device"
 
 "$XAAS" build project -o oci:image:ir --format json >build.json
+valid_bundle image ir
 "$XAAS" inspect oci:image:ir --format json >image.json
 assert_json image.json 'all(.configurations[]; .units == 6 and .native_objects == 0)'
 assert_json image.json 'all(.specializations[]; .name != "gpu")' # the CPU is not one

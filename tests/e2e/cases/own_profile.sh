@@ -69,6 +69,7 @@ for kind in back front; do
     build: {system: "make", arguments: ["PROFILE=" + $profile]}, image: {entrypoint: ["/usr/local/bin/program"]}}' >src/xaas.json
   "$XAAS" build src -o "oci:app-$kind:ir" --format json -q >build.json
   assert_json build.json '.native_objects == []'
+  valid_bundle "app-$kind" ir
   "$XAAS" inspect "oci:app-$kind:ir" --format json >inspect.json
   if [ $kind = back ]; then
     assert_json inspect.json '[.profiles[] | .digest] == ["sha256:'"$(sha256sum <src/back.profdata | cut -d' ' -f1)"'"]'

@@ -53,6 +53,7 @@ assert_json inspect.json '.native_objects == []'
 [ -z "$(find app/blobs -type f -exec grep -l llvmGetPassPluginInfo {} +)" ] || fail "the image brings the plugin"
 manifest=app/blobs/sha256/$(jq -r '.manifests[0].digest | ltrimstr("sha256:")' app/index.json)
 expect_equal "format" "$(json "$manifest" '.annotations["dev.xaas.format"]')" 4
+valid_bundle app ir
 
 run() { "$1/lib64/ld-linux-x86-64.so.2" --library-path "$1/usr/lib/x86_64-linux-gnu" "$1/usr/local/bin/program"; }
 deploy() { "$XAAS" deploy oci:app:ir -o "$@" -q; }

@@ -14,6 +14,7 @@ cat >src/xaas.json <<'END'
 END
 expect_error 2 "needs a toolchain" "$XAAS" build src --kind source -o oci:app:none -q
 "$XAAS" build src --kind source --base oci:tools:gcc -o oci:app:source -q >/dev/null
+valid_bundle app source
 "$XAAS" build src --kind source --base oci:tools:gcc -o oci:again:source -q >/dev/null
 expect_equal "the same again" "$(image_digest again source)" "$(image_digest app source)"
 
