@@ -12,7 +12,8 @@
 // define wanted names are lowered, which want others, until nothing new is wanted. A lowered object says what
 // it wants itself, because optimizer and back end add calls (memcpy, sincos). Names are collected over all
 // links of the configuration and in no order, so that a member may be lowered without need; one that a link
-// takes is always lowered. The result depends on the image and the target alone, not on what a cache has.
+// takes is always lowered. The pass plugins of a link may want what none of its units wants, so all of its
+// members are lowered. The result depends on the image and the target alone, not on what a cache has.
 //
 // Rejected: recording in the build what each link took, because what the optimizer adds depends on the
 // target, and images would lower all members that were written before; asking lld (--why-extract) for each
