@@ -107,8 +107,8 @@ public:
         ->needs("--profile");
     CLI::Option* const plugin = app.add_option("--pass-plugin", plugins_,
                                                "Run this pass plugin on the units, and in the links, that "
-                                               "ask for it; can be repeated. They ask "
-                                               "by the digest of the plugin that they were built with")
+                                               "ask for it; can be repeated. They ask by the digest of "
+                                               "the plugin that they were built with")
                                     ->type_name("FILE");
     app.add_option("--for", plugins_for_,
                    "With `all`: plugins that nothing asks for run on all of the application's IR (default: "
@@ -121,8 +121,7 @@ public:
         ->needs(plugin);
     app.add_option("--plugin-option", plugin_options_,
                    "Allow units and links to set this LLVM option of a plugin, as their builds did, or set "
-                   "it for all; "
-                   "can be repeated")
+                   "it for all; can be repeated")
         ->needs(plugin)
         ->allow_extra_args(false)
         ->type_name("NAME[=VALUE]");

@@ -26,13 +26,17 @@ struct RecordedLink {
   std::map<link::FileRef, fs::path> files;
 };
 
+Result<link::ArchiveRecord> archive_record(const session::Session& session, const Digest& digest) {
+  XAAS_TRY(const std::string text, session.content().get(digest));
+  XAAS_TRY(const Json json, parse_json(text, "archive"));
+  return link::parse_archive_record(JsonReader(json, "archive"));
+}
+
 // Makes a regular archive with the members of a thin one. lld reads the members of a thin archive from beside
 // it, but the replay of a record sees only the files that it is given.
 Result<fs::path> regular_archive(const session::Session& session, const fs::path& thin, const Digest& digest,
                                  const fs::path& directory) {
-  XAAS_TRY(const std::string text, session.content().get(digest));
-  XAAS_TRY(const Json json, parse_json(text, "archive"));
-  XAAS_TRY(const link::ArchiveRecord record, link::parse_archive_record(JsonReader(json, "archive")));
+  XAAS_TRY(const link::ArchiveRecord record, archive_record(session, digest));
   XAAS_TRY(const std::vector<link::ArchiveMember> members, link::read_archive(thin));
   std::map<link::FileRef, fs::path> files;
   for (size_t i = 0; i < members.size() && i < record.members.size(); ++i) {
@@ -189,14 +193,14 @@ private:
       return form_ == lower::Form::lto && !objects_.contains(file.digest)
                  ? merged_part(file.digest)
                  : working_object(session_, file.digest, lower::Form::object);
-    XAAS_TRY(const std::string text, session_.content().get(file.digest));
-    XAAS_TRY(const Json json, parse_json(text, "record"));
     if (file.kind == link::FileRef::Kind::archive) {
-      XAAS_TRY(const link::ArchiveRecord record, link::parse_archive_record(JsonReader(json, "archive")));
+      XAAS_TRY(const link::ArchiveRecord record, archive_record(session_, file.digest));
       const link::FileProvider member = [this](const link::FileRef& each) { return this->file(each); };
       return form_ == lower::Form::lto ? link::write_lto_archive(record, member)
                                        : link::write_archive(record, member);
     }
+    XAAS_TRY(const std::string text, session_.content().get(file.digest));
+    XAAS_TRY(const Json json, parse_json(text, "link"));
     XAAS_TRY(const link::LinkRecord record, link::parse_link_record(JsonReader(json, "link")));
     const fs::path directory = directory_ / ("link." + std::to_string(made_.size()));
     XAAS_CHECK(make_directories(directory));
@@ -230,9 +234,7 @@ Result<void> add_units(const session::Session& session, const link::FileRef& fil
     units.insert(file.digest);
   if (file.kind != link::FileRef::Kind::archive)
     return {};
-  XAAS_TRY(const std::string text, session.content().get(file.digest));
-  XAAS_TRY(const Json json, parse_json(text, "archive"));
-  XAAS_TRY(const link::ArchiveRecord record, link::parse_archive_record(JsonReader(json, "archive")));
+  XAAS_TRY(const link::ArchiveRecord record, archive_record(session, file.digest));
   for (const link::ArchiveRecord::Member& member : record.members)
     XAAS_CHECK(add_units(session, member.file, units));
   return {};
@@ -247,11 +249,14 @@ Result<std::set<Digest>> units_without_lto(const session::Session& session, cons
   std::set<Digest> objects;
   for (const Digest& unit : units) {
     XAAS_TRY(const std::string lto, lto_of(session, unit));
-    if (lto == "thin")
-      return make_error(
-          ErrorKind::failed,
-          "linker option --load-pass-plugin: an object of the link was compiled with -flto=thin",
-          "with -flto, the units of the link become one module, on which the plugin runs");
+    if (lto == "thin") {
+      XAAS_TRY(const std::string text, session.content().get(unit));
+      XAAS_TRY(const Json json, parse_json(text, "unit"));
+      XAAS_TRY(const std::string source, JsonReader(json, "unit").string_at("source"));
+      return make_error(ErrorKind::failed,
+                        "linker option --load-pass-plugin: " + source + " was compiled with -flto=thin",
+                        "with -flto, the units of the link become one module, on which the plugin runs");
+    }
     if (lto.empty())
       objects.insert(unit);
   }

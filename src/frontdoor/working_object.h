@@ -54,8 +54,8 @@ private:
   std::string lto_;
 };
 
-// Whether the unit was compiled for LTO, as in WrittenMachine. One that was compiled with and without -flto
-// was.
+// Whether the unit was compiled for LTO, as in WrittenMachine. A unit that was compiled both with and without
+// -flto counts as compiled with it.
 Result<std::string> lto_of(const session::Session& session, const Digest& unit);
 
 // A stored unit for the build machine, at the project's own -O: as an object, or for Form::lto as bitcode.

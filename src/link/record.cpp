@@ -157,7 +157,7 @@ Json to_json(const LinkRecord& record) {
   json["plugins"] = ir::to_json(record.plugins);
   for (const Digest& unit : record.objects)
     json["objects"].push_back(unit.to_string());
-  if (record.lto_level != LinkRecord().lto_level)
+  if (record.lto_level != default_lto_level)
     json["lto_level"] = record.lto_level;
   return json;
 }

@@ -374,6 +374,7 @@ deploying_user() {
 # The bundle of an image follows its schema.
 valid_bundle() { # LAYOUT TAG
   local manifest layer
+  rm -f bundle.json
   manifest=$(jq -r --arg tag "$2" '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == $tag) | .digest | ltrimstr("sha256:")' "$1/index.json")
   for layer in $(jq -r '.layers[].digest | ltrimstr("sha256:")' "$1/blobs/sha256/$manifest"); do
     ! tar -tf "$1/blobs/sha256/$layer" | grep -x .xaas/bundle.json >/dev/null || tar -xOf "$1/blobs/sha256/$layer" .xaas/bundle.json >bundle.json

@@ -26,9 +26,9 @@ struct ParsedLink {
       dropped; // omitted options, which do not change the output ("-Map=x", "--verbose", "-t")
   std::vector<fs::path>
       maps; // files that such options would have written; created empty, so that builds find them
-  std::vector<fs::path> plugins;               // pass plugins (--load-pass-plugin), absolute
-  std::vector<std::string> llvm_options;       // for them (-mllvm), without dashes: "name", "name=value"
-  unsigned lto_level = LinkRecord().lto_level; // --lto-O
+  std::vector<fs::path> plugins;          // pass plugins (--load-pass-plugin), absolute
+  std::vector<std::string> llvm_options;  // for them (-mllvm), without dashes: "name", "name=value"
+  unsigned lto_level = default_lto_level; // --lto-O
 };
 
 // Parses GNU ld arguments (without argv[0]); relative files are under `directory`. Expands `@file`. Searches

@@ -43,6 +43,8 @@ struct ArchiveRecord {
 
 enum class OutputKind { executable, shared, relocatable };
 
+constexpr unsigned default_lto_level = 2; // lld's
+
 // One item of a link's command line, in order: an option, an option with a file, or an input file.
 struct LinkItem {
   enum class Kind { option, file_option, input } kind = Kind::input;
@@ -62,7 +64,7 @@ struct LinkRecord {
   // With plugins: units, also members of archives, that are linked as objects, because they were compiled
   // without -flto; and the level at which the link optimizes the others (--lto-O, by default lld's).
   std::set<Digest> objects = {};
-  unsigned lto_level = 2;
+  unsigned lto_level = default_lto_level;
   Digest digest() const;
   bool operator==(const LinkRecord&) const = default;
 };

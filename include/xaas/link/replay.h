@@ -27,7 +27,7 @@ struct ReplayOptions {
   // its own.
   fs::path lto_cache;
   // That run, in this order, on the link's IR, if `lto_level` is set. They are loaded into the linker's
-  // process, which may then also read their libraries. Each adds the options that it has.
+  // process, which may then also read their libraries. The options of a use are those that the plugin adds.
   std::vector<lower::PluginUse> plugins = {};
   double cpu_seconds = 3600;              // limit for the link, all threads together
   uint64_t max_bytes = uint64_t(1) << 32; // limit for the output, where 32-bit DWARF ends

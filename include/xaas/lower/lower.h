@@ -22,9 +22,9 @@ enum class Form {
   working,  // an object compiled as fast as possible, without optimization; only the build runs it
   thin_lto, // bitcode with a summary, after ThinLTO's pre-link pipeline; but an object if the module has
             // inline assembly that a link must not assemble (ir::suits_lto())
-  lto,      // bitcode without a summary for ThinLTO, which a link merges with that of other units: of a unit
-       // for GPUs, for link_device_code() (device_link.h), or for the host, as Clang's -flto=full compiles
-       // it; but an object in the same case as thin_lto
+  // Bitcode that a link merges with that of other units: of a unit for GPUs for link_device_code()
+  // (device_link.h), of one for the host as Clang's -flto=full compiles it, or an object as for thin_lto.
+  lto,
   kernels, // of units for NVIDIA's GPUs: an object with their kernels for a CPU (cpukernel/cpukernel.h)
   checked_kernels, // the same, with checks (cpukernel::Options::checked)
   prepared,        // bitcode in prepared form (ir/prepared.h), for any target

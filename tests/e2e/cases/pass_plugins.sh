@@ -2,13 +2,10 @@
 # Pass plugins: a unit that was compiled with one is IR that names it, and deploying runs the plugin that the user gives, on these
 # units alone; --for all runs one on every unit. Plugins that misbehave end as errors that name them.
 source "$E2E/lib.sh"
+source "$E2E/pass_plugins.sh"
 needs jq clang-22 clang++-22 llvm-config-22 make readelf
 [ "$(uname -m)" = x86_64 ] || skip "needs an x86-64 machine"
 
-plugin() { # FILE SOURCE OPTION...
-  # shellcheck disable=SC2046 # several words
-  clang++-22 -shared -fPIC -std=c++20 -fno-rtti -O0 $(llvm-config-22 --cppflags) "$REPO/tests/plugins/$2.cpp" -o "$1" "${@:3}"
-}
 mkdir plugins src
 plugin plugins/derivative.so derivative '-DDERIVATIVE_VERSION="1"' &
 plugin plugins/other.so derivative '-DDERIVATIVE_VERSION="2"' &
@@ -51,18 +48,8 @@ digest=sha256:$(sha256sum <plugins/derivative.so | cut -d' ' -f1)
 assert_json inspect.json '[.plugins[] | del(.units, .links)] == [{name: "derivative", version: "1", digest: "'"$digest"'", options: []}]'
 assert_json inspect.json '.native_objects == []'
 [ -z "$(find app/blobs -type f -exec grep -l llvmGetPassPluginInfo {} +)" ] || fail "the image brings the plugin"
-manifest=app/blobs/sha256/$(jq -r '.manifests[0].digest | ltrimstr("sha256:")' app/index.json)
-expect_equal "format" "$(json "$manifest" '.annotations["dev.xaas.format"]')" 4
-valid_bundle app ir
+has_format 4
 
-run() { "$1/lib64/ld-linux-x86-64.so.2" --library-path "$1/usr/lib/x86_64-linux-gnu" "$1/usr/local/bin/program"; }
-deploy() { "$XAAS" deploy oci:app:ir -o "$@" -q; }
-refused() { # CODE TEXT ARGUMENT...: of a deploy
-  local code=0
-  deploy oci:refused:x "${@:3}" >refused.out 2>refused.err || code=$?
-  [ "$code" -eq "$1" ] || fail "exit code $code instead of $1 with ${*:3}: $(cat refused.err)"
-  grep -q -e "$2" refused.err || fail "with ${*:3}: $(cat refused.err)"
-}
 
 # x^3 - 2x at 3 has the slope 25.
 for options in "" "--lto" "--cpu haswell" "--no-cache"; do
@@ -138,7 +125,6 @@ sed -i 's/program: f.o main.o/program: main.o/' src/Makefile
 "$XAAS" build src -o oci:app:ir -q >/dev/null
 
 # Plugins that misbehave, as a plugin for all units.
-hostile() { clang-22 -shared -fPIC -O0 -w "$REPO/tests/plugins/hostile.c" -o "$1" "${@:2}"; }
 rm -f /tmp/xaas-plugin-was-here
 with() { refused "$1" "$2" --pass-plugin plugins/derivative.so --pass-plugin "$3" --for all --no-cache; }
 hostile opens.so -DOPENS

@@ -1,91 +1,20 @@
 // A run of the preprocessor that would read what an earlier one read gives the same tokens.
-#include "frontdoor/testing.h"
+#include "known/inputs_testing.h"
 #include "known/sharing_pairs.h"
-#include "predefined_macros.h"
 
 #include <xaas/known/inputs.h>
 #include <xaas/known/invocation.h>
 #include <xaas/known/known.h>
 #include <xaas/known/read_once.h>
 
-#include <clang/Basic/Builtins.h>
 #include <clang/Basic/TargetInfo.h>
-#include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
-#include <clang/Frontend/FrontendActions.h>
 #include <clang/Frontend/TextDiagnosticBuffer.h>
-#include <clang/Lex/MacroInfo.h>
-#include <clang/Lex/Preprocessor.h>
 #include <llvm/Support/VirtualFileSystem.h>
 
 namespace xaas::known {
 
 namespace {
-
-class Inputs : public frontdoor::FrontDoorTest {
-protected:
-  void SetUp() override {
-    FrontDoorTest::SetUp();
-    session_.cache = path("cache");
-    ASSERT_TRUE(store::Cache::open(session_.cache));
-    before_ = fs::current_path();
-    fs::current_path(path("src"));
-  }
-  void TearDown() override {
-    fs::current_path(before_);
-    FrontDoorTest::TearDown();
-  }
-
-  // The command of Clang's cc1 for a compile.
-  std::shared_ptr<clang::CompilerInvocation> invocation_of(const std::string& flags,
-                                                           const std::string& file) {
-    const std::string jobs = sh("cd " + fs::current_path().string() + " && $CLANG -### " + flags + " -c " +
-                                file + " -o ../build/out.o 2>&1");
-    const size_t start = jobs.find("\"-cc1\"");
-    std::vector<std::string> words;
-    bool inside = false;
-    for (size_t i = start + 6; i < jobs.size() && jobs[i] != '\n'; ++i) {
-      if (jobs[i] == '"') {
-        inside = !inside;
-        if (inside)
-          words.emplace_back();
-      } else if (inside) {
-        i += jobs[i] == '\\';
-        words.back() += jobs[i];
-      }
-    }
-    clang::TextDiagnosticBuffer messages;
-    auto invocation = parse_command(words, messages);
-    EXPECT_TRUE(invocation) << jobs;
-    return invocation;
-  }
-
-  // Runs the preprocessor and files what it read.
-  std::optional<Preprocessed> run(const std::string& flags, const std::string& file = "a.c") {
-    const auto invocation = invocation_of(flags, file);
-    auto result = preprocess(session_, *invocation, files_read_once());
-    if (result)
-      remember_inputs(session_, *invocation, unit_, *result);
-    return result;
-  }
-
-  // What an earlier run gives for this one. It must be what the preprocessor gives.
-  std::optional<FoundInputs> find(const std::string& flags, const std::string& file = "a.c") {
-    const auto invocation = invocation_of(flags, file);
-    auto found = find_inputs(session_, *invocation, unit_, files_read_once());
-    const auto truth = preprocess(session_, *invocation, files_read_once());
-    if (found && truth) {
-      EXPECT_TRUE(is_result_of_run(session_, *found, *truth)) << flags;
-      EXPECT_EQ(found->preprocessed.features, truth->features);
-      EXPECT_EQ(found->preprocessed.atomic_width, truth->atomic_width);
-    }
-    EXPECT_TRUE(truth || !found) << flags;
-    return found;
-  }
-
-  ir::Unit unit_{.source = "a.c"};
-  fs::path before_;
-};
 
 class InputsOf : public Inputs, public ::testing::WithParamInterface<Pair> {};
 
@@ -535,98 +464,6 @@ TEST_F(Inputs, ThatAreDamagedAreNotFound) {
   }
   // A byte in the words that were looked up, or in the name of a dependency, does not show.
   EXPECT_LT(found, result->inputs.size() / 3);
-}
-
-struct MacrosAndBuiltins {
-  std::vector<std::string> macros;                                 // that are built in
-  std::vector<std::pair<std::string, std::string>> needs_features; // functions, and what they need
-};
-
-class CollectAction : public clang::PreprocessorFrontendAction {
-public:
-  explicit CollectAction(MacrosAndBuiltins& result) : result_(result) {}
-
-protected:
-  void ExecuteAction() override {
-    clang::Preprocessor& preprocessor = getCompilerInstance().getPreprocessor();
-    for (const auto& [name, state] : preprocessor.macros(false))
-      if (const clang::MacroInfo* info = preprocessor.getMacroInfo(name); info && info->isBuiltinMacro())
-        result_.macros.push_back(name->getName().str());
-    clang::Builtin::Context& builtins = preprocessor.getBuiltinInfo();
-    builtins.initializeBuiltins(preprocessor.getIdentifierTable(), preprocessor.getLangOpts());
-    for (const auto& entry : preprocessor.getIdentifierTable())
-      if (const unsigned id = entry.getValue()->getBuiltinID(); id != clang::Builtin::NotBuiltin)
-        if (const std::string needs = builtins.getRequiredFeatures(id); !needs.empty())
-          result_.needs_features.emplace_back(entry.getKey().str(), needs);
-  }
-
-private:
-  MacrosAndBuiltins& result_;
-};
-
-class OfClang : public Inputs {
-protected:
-  MacrosAndBuiltins collected(const std::string& flags, const std::string& file) {
-    clang::CompilerInstance compiler(invocation_of(flags, file));
-    compiler.createVirtualFileSystem(llvm::vfs::getRealFileSystem());
-    compiler.createDiagnostics();
-    MacrosAndBuiltins result;
-    CollectAction action(result);
-    EXPECT_TRUE(compiler.ExecuteAction(action));
-    return result;
-  }
-};
-
-TEST_F(OfClang, EveryBuiltinMacroIsExamined) {
-  write("src/a.c", "int f;\n");
-  write("src/a.cpp", "int f;\n");
-  const std::set<std::string> time = {"__DATE__", "__TIME__", "__TIMESTAMP__"};
-  for (const auto& [flags, file] : {std::pair("-std=c23", "a.c"), std::pair("-std=c++23", "a.cpp")}) {
-    const std::vector<std::string> macros = collected(flags, file).macros;
-    EXPECT_GT(macros.size(), 20u);
-    for (const std::string& macro : macros)
-      EXPECT_EQ(kind_of_builtin_macro(macro) == BuiltinMacro::other, time.count(macro) != 0) << macro;
-  }
-}
-
-TEST_F(OfClang, BuiltinsThatNeedFeaturesAreNamedAfterTheirArchitecture) {
-  write("src/a.cpp", "int f;\n");
-  const auto needs = collected("-std=c++23", "a.cpp").needs_features;
-  EXPECT_GT(needs.size(), 500u);
-  for (const auto& [name, features] : needs)
-    EXPECT_NE(name.find("ia32"), std::string::npos) << name << " needs " << features;
-}
-
-TEST_F(OfClang, HeadersDoNotAskForBuiltinsThatNeedFeatures) {
-  const fs::path headers = session_.clang.parent_path().parent_path() / "lib/clang/22/include";
-  unsigned count = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(headers)) {
-    if (!entry.is_regular_file())
-      continue;
-    ++count;
-    const auto text = read_file(entry.path());
-    ASSERT_TRUE(text);
-    for (size_t at = text->find("__has_builtin"); at != std::string::npos;
-         at = text->find("__has_builtin", at + 1))
-      EXPECT_EQ(text->substr(at, 40).find("ia32"), std::string::npos) << entry.path();
-  }
-  EXPECT_GT(count, 100u);
-}
-
-// The answers of __has_feature and __has_extension are the same for all levels.
-TEST_F(OfClang, FeaturesOfTheLanguageAreThoseOfEveryLevel) {
-  std::string source;
-#define FEATURE(Name, Condition) source += "int f_" #Name " = __has_feature(" #Name ");\n";
-#define EXTENSION(Name, Condition) source += "int e_" #Name " = __has_extension(" #Name ");\n";
-#include <clang/Basic/Features.def>
-  write("src/a.cpp", source);
-  std::optional<Preprocessed> first;
-  for (const char* cpu : {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "sapphirerapids", "znver5"}) {
-    const auto result = run("-std=c++23 -march=" + std::string(cpu), "a.cpp");
-    ASSERT_TRUE(result);
-    first = first.value_or(*result);
-    EXPECT_EQ(result->text, first->text) << cpu;
-  }
 }
 
 } // namespace

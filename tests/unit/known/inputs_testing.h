@@ -1,0 +1,83 @@
+// Runs of the preprocessor, and what is found of them, in a session of the front door.
+#pragma once
+
+#include "frontdoor/testing.h"
+
+#include <xaas/known/inputs.h>
+#include <xaas/known/invocation.h>
+#include <xaas/known/known.h>
+#include <xaas/known/read_once.h>
+#include <xaas/store/cache.h>
+
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/TextDiagnosticBuffer.h>
+#include <llvm/Support/VirtualFileSystem.h>
+
+namespace xaas::known {
+
+class Inputs : public frontdoor::FrontDoorTest {
+protected:
+  void SetUp() override {
+    FrontDoorTest::SetUp();
+    session_.cache = path("cache");
+    ASSERT_TRUE(store::Cache::open(session_.cache));
+    before_ = fs::current_path();
+    fs::current_path(path("src"));
+  }
+  void TearDown() override {
+    fs::current_path(before_);
+    FrontDoorTest::TearDown();
+  }
+
+  // The command of Clang's cc1 for a compile.
+  std::shared_ptr<clang::CompilerInvocation> invocation_of(const std::string& flags,
+                                                           const std::string& file) {
+    const std::string jobs = sh("cd " + fs::current_path().string() + " && $CLANG -### " + flags + " -c " +
+                                file + " -o ../build/out.o 2>&1");
+    const size_t start = jobs.find("\"-cc1\"");
+    std::vector<std::string> words;
+    bool inside = false;
+    for (size_t i = start + 6; i < jobs.size() && jobs[i] != '\n'; ++i) {
+      if (jobs[i] == '"') {
+        inside = !inside;
+        if (inside)
+          words.emplace_back();
+      } else if (inside) {
+        i += jobs[i] == '\\';
+        words.back() += jobs[i];
+      }
+    }
+    clang::TextDiagnosticBuffer messages;
+    auto invocation = parse_command(words, messages);
+    EXPECT_TRUE(invocation) << jobs;
+    return invocation;
+  }
+
+  // Runs the preprocessor and files what it read.
+  std::optional<Preprocessed> run(const std::string& flags, const std::string& file = "a.c") {
+    const auto invocation = invocation_of(flags, file);
+    auto result = preprocess(session_, *invocation, files_read_once());
+    if (result)
+      remember_inputs(session_, *invocation, unit_, *result);
+    return result;
+  }
+
+  // What an earlier run gives for this one. It must be what the preprocessor gives.
+  std::optional<FoundInputs> find(const std::string& flags, const std::string& file = "a.c") {
+    const auto invocation = invocation_of(flags, file);
+    auto found = find_inputs(session_, *invocation, unit_, files_read_once());
+    const auto truth = preprocess(session_, *invocation, files_read_once());
+    if (found && truth) {
+      EXPECT_TRUE(is_result_of_run(session_, *found, *truth)) << flags;
+      EXPECT_EQ(found->preprocessed.features, truth->features);
+      EXPECT_EQ(found->preprocessed.atomic_width, truth->atomic_width);
+    }
+    EXPECT_TRUE(truth || !found) << flags;
+    return found;
+  }
+
+  ir::Unit unit_{.source = "a.c"};
+  fs::path before_;
+};
+
+} // namespace xaas::known
