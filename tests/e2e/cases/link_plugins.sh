@@ -2,7 +2,7 @@
 # Pass plugins of links: the units of a link, also those in archives, become one module on which the plugin runs, in the build and
 # when the image is deployed.
 source "$E2E/lib.sh"
-source "$E2E/pass_plugins.sh"
+source "$E2E/plugins.sh"
 needs jq clang-22 clang++-22 llvm-config-22 ld.lld-22 make
 [ "$(uname -m)" = x86_64 ] || skip "needs an x86-64 machine"
 

@@ -2,7 +2,7 @@
 # Pass plugins: a unit that was compiled with one is IR that names it, and deploying runs the plugin that the user gives, on these
 # units alone; --for all runs one on every unit. Plugins that misbehave end as errors that name them.
 source "$E2E/lib.sh"
-source "$E2E/pass_plugins.sh"
+source "$E2E/plugins.sh"
 needs jq clang-22 clang++-22 llvm-config-22 make readelf
 [ "$(uname -m)" = x86_64 ] || skip "needs an x86-64 machine"
 
