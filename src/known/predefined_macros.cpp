@@ -114,20 +114,22 @@ void for_each_word(llvm::StringRef text, const std::function<void(llvm::StringRe
 // The text with its continued lines joined, as the lexer reads it.
 std::string with_joined_lines(llvm::StringRef text) {
   std::string joined;
-  while (!text.empty()) {
-    const size_t at = std::min(text.find('\\'), text.find("?\?/"));
-    joined += text.take_front(at);
-    text = text.substr(at);
-    const llvm::StringRef rest =
-        text.drop_front(std::min<size_t>(text.size(), text.starts_with("?") ? 3 : 1));
-    const llvm::StringRef after = rest.ltrim(" \t\v\f");
-    if (after.starts_with("\n") || after.starts_with("\r"))
-      text = after.drop_front(after.starts_with("\r\n") || after.starts_with("\n\r") ? 2 : 1);
-    else {
-      joined += text.drop_back(rest.size());
-      text = rest;
+  // Each is searched for again only when it has been passed: headers may have many of one and none of the other.
+  size_t backslash = text.find('\\'), trigraph = text.find("?\?/"), done = 0;
+  for (size_t at; (at = std::min(backslash, trigraph)) != llvm::StringRef::npos;) {
+    const size_t behind = at + (at == trigraph ? 3 : 1);
+    const llvm::StringRef rest = text.drop_front(behind).ltrim(" \t\v\f");
+    if (rest.starts_with("\n") || rest.starts_with("\r")) {
+      joined += text.slice(done, at);
+      done = text.size() - rest.size() + (rest.starts_with("\r\n") || rest.starts_with("\n\r") ? 2 : 1);
     }
+    const size_t next = std::max(done, behind);
+    if (backslash < next)
+      backslash = text.find('\\', next);
+    if (trigraph < next)
+      trigraph = text.find("?\?/", next);
   }
+  joined += text.drop_front(done);
   return joined;
 }
 
