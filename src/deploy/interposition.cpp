@@ -12,8 +12,8 @@
 // program crashes there. Clang's own -flto does the same, but there the author asked for it.
 //
 // Approach: the image knows all of its links. Where a shared library defines a name that another link
-// defines by another unit, LTO of the library treats the definition as one that may be replaced, which is
-// what a weak one is to LLVM. Everything else is optimized as before.
+// defines by another unit, LTO of the library treats the definition as one that may be replaced
+// (lower/replaceable.cpp). Everything else is optimized as before.
 //
 // Rejected: -Bsymbolic, which breaks such programs for good; treating all exported functions so, which leaves
 // little of LTO in shared libraries.

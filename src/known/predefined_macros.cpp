@@ -114,7 +114,8 @@ void for_each_word(llvm::StringRef text, const std::function<void(llvm::StringRe
 // The text with its continued lines joined, as the lexer reads it.
 std::string with_joined_lines(llvm::StringRef text) {
   std::string joined;
-  // Each is searched for again only when it has been passed: headers may have many of one and none of the other.
+  // Each is searched for again only when it has been passed: headers may have many of one and none of the
+  // other.
   size_t backslash = text.find('\\'), trigraph = text.find("?\?/"), done = 0;
   for (size_t at; (at = std::min(backslash, trigraph)) != llvm::StringRef::npos;) {
     const size_t behind = at + (at == trigraph ? 3 : 1);

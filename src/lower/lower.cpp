@@ -5,6 +5,7 @@
 #include "for_ptxas.h"
 #include "gpu_libraries.h"
 #include "profiling.h"
+#include "replaceable.h"
 
 #include <xaas/base/text.h>
 #include <xaas/cpukernel/link.h>
@@ -280,18 +281,10 @@ struct Setup {
   OwnCode own;
   std::shared_ptr<clang::CompilerInvocation> invocation;
   clang::BackendAction action;
+  std::set<std::string> replaceable = {};
 };
 
 } // namespace
-
-// For LLVM, only a weak definition is one that may not be the one that is called. The link and the loader
-// treat it as any other one.
-static void make_replaceable(llvm::Module& module, const std::set<std::string>& names) {
-  for (llvm::GlobalValue& value : module.global_values()) // also aliases and resolvers
-    if (value.hasExternalLinkage() && value.hasDefaultVisibility() && !value.isDeclaration() &&
-        names.contains(value.getName().str()))
-      value.setLinkage(llvm::GlobalValue::WeakAnyLinkage);
-}
 
 static Result<Setup> set_up(const Job& job, llvm::Module& module) {
   target::Cpu cpu = job.target;
@@ -333,7 +326,7 @@ static Result<Setup> set_up(const Job& job, llvm::Module& module) {
   if (is_for_lto(job.form) && !is_gpu(job.target) && ir::suits_lto(module)) {
     XAAS_CHECK(ir::set_plain_attributes(module, set));
     ir::keep_sections(module);
-    make_replaceable(module, job.interposed);
+    setup.replaceable = make_replaceable(module, job.interposed);
     if (job.form == Form::lto)
       codegen.PrepareForLTO = 1;
     else
@@ -406,6 +399,7 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
     return make_error(ErrorKind::failed,
                       describe(job) + ": an object of more than " + std::to_string(limit.bytes) + " bytes");
   Object made{std::string(object.bytes), std::move(setup.own), {}};
+  XAAS_CHECK(keep_strong(made.bytes, setup.replaceable).in(describe(job)));
   made.profilable = match->functions;
   made.profiled = match->matched;
   if (is_gpu(job.target) || job.form == Form::working || job.form == Form::prepared)

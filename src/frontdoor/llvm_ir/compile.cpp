@@ -27,6 +27,7 @@
 #include <xaas/base/text.h>
 
 #include <clang/Frontend/CompilerInvocation.h>
+#include <llvm/IR/AutoUpgrade.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -71,7 +72,9 @@ std::string fit_target(llvm::Module& module, const clang::TargetOptions& options
        given.getEnvironment() != own.getEnvironment()))
     return "IR for " + module.getTargetTriple().str() + ", not " + own.str();
   const llvm::DataLayout layout(own.computeDataLayout(options.ABI));
-  if (!module.getDataLayoutStr().empty() && module.getDataLayout() != layout)
+  // Front ends on an older LLVM write what was the layout then. LLVM's reader upgrades it in bitcode alone.
+  const llvm::DataLayout upgraded(llvm::UpgradeDataLayoutString(module.getDataLayoutStr(), options.Triple));
+  if (!module.getDataLayoutStr().empty() && upgraded != layout)
     return "IR with the data layout " + module.getDataLayoutStr() + ", not that of " + own.str();
   module.setTargetTriple(own);
   module.setDataLayout(layout);

@@ -1,6 +1,7 @@
 #!/bin/bash
 # LTO of a shared library whose functions and variables a program of the image defines anew: the library calls the program's, and
-# the code behind a call of a function that does not return in the library is still there. Libraries that nothing replaces are
+# the code behind a call of a function that does not return in the library is still there. A weak definition
+# in the library does not take the place of its strong one. Libraries that nothing replaces are
 # optimized across their files.
 source "$E2E/lib.sh"
 needs jq cmake ninja clang-22 llvm-objdump-22
@@ -11,7 +12,7 @@ cat >src/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.20)
 project(handlers C)
 set(CMAKE_BUILD_TYPE Release)
-add_library(work SHARED work.c stop.c level.c helper.c)
+add_library(work SHARED default.c work.c stop.c level.c helper.c)
 add_executable(strict strict.c)
 add_executable(lenient lenient.c error.c)
 target_link_libraries(strict work)
@@ -40,6 +41,8 @@ void report(int a) __attribute__((alias("report_")));
 void report(int a) { report_(a); }
 #endif
 END
+# A weak definition in front of the library's strong one, as of a function that its users may leave out.
+echo '__attribute__((weak)) void report(int a) { (void)a; }' >src/default.c
 echo 'int level = 1;' >src/level.c
 echo 'int helper(int a) { return a * 3; }' >src/helper.c
 printf '#include <stdio.h>\nint work(int);\nint main(void) { printf("%%d\\n", work(2)); work(-2); puts("not reached"); return 0; }\n' >src/strict.c

@@ -128,7 +128,7 @@ sed -i 's/program: f.o main.o/program: main.o/' src/Makefile
 rm -f /tmp/xaas-plugin-was-here
 with() { refused "$1" "$2" --pass-plugin plugins/derivative.so --pass-plugin "$3" --for all --no-cache; }
 hostile opens.so -DOPENS
-with 1 'pass plugin hostile 1.*file refused, new file refused, socket refused, process refused' "$PWD/opens.so"
+with 1 'pass plugin .*hostile 1.*file refused, new file refused, socket refused, process refused' "$PWD/opens.so"
 hostile starts.so -DOPENS_AT_START
 with 1 "pass plugin $PWD/starts.so.*file refused, new file refused, socket refused, process refused" "$PWD/starts.so"
 hostile crash.so -DCRASHES
