@@ -1,4 +1,5 @@
 #include "assemble.h"
+#include "interposition.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/stopwatch.h>
@@ -60,22 +61,29 @@ private:
     return write_file(inputs_.work / name, content, 0644, false);
   }
 
-  fs::path archive_path(const Digest& archive, LinkForm form) const {
-    const char* const prefix = form == LinkForm::plain ? "a" : form == LinkForm::thin ? "b" : "c";
-    return inputs_.work / (prefix + archive.hex());
+  fs::path archive_path(const Digest& archive, const Reader& reader) const {
+    switch (reader.form) {
+    case LinkForm::plain:
+      break;
+    case LinkForm::thin:
+      return inputs_.work / ("b" + archive.hex());
+    case LinkForm::merged:
+      return inputs_.work / ("c" + archive.hex() + reader.link.hex());
+    }
+    return inputs_.work / ("a" + archive.hex());
   }
 
-  LoweredUnit lowered_unit(const Digest& unit, LinkForm form) const {
-    return {unit, inputs_.forms.of(unit, form)};
+  LoweredUnit lowered_unit(const Digest& unit, const Reader& reader) const {
+    return {unit, inputs_.forms.of(unit, reader)};
   }
 
-  // The file that a link of this form, or an archive for one, reads.
-  Result<fs::path> provide(const link::FileRef& file, LinkForm form) {
+  // The file that such a link, or an archive for one, reads.
+  Result<fs::path> provide(const link::FileRef& file, const Reader& reader) {
     switch (file.kind) {
     case RefKind::unit:
-      return objects_.path(lowered_unit(file.digest, form));
+      return objects_.path(lowered_unit(file.digest, reader));
     case RefKind::archive:
-      return archive_path(file.digest, form);
+      return archive_path(file.digest, reader);
     case RefKind::link:
       return inputs_.work / ("l" + digest_of(input_output(file.digest).key()).hex());
     case RefKind::kit:
@@ -84,8 +92,8 @@ private:
     return make_error(ErrorKind::integrity, "unknown kind of file");
   }
 
-  link::FileProvider provider(LinkForm form) {
-    return [this, form](const link::FileRef& file) { return provide(file, form); };
+  link::FileProvider provider(const Reader& reader) {
+    return [this, reader](const link::FileRef& file) { return provide(file, reader); };
   }
 
   // The output that another link reads: an installed one if possible, so that it is linked only once.
@@ -137,23 +145,23 @@ private:
   }
 
   // Without the units that no link needs.
-  link::ArchiveRecord needed_members(const Digest& digest, LinkForm form) const {
+  link::ArchiveRecord needed_members(const Digest& digest, const Reader& reader) const {
     link::ArchiveRecord record = inputs_.bundle.archives.at(digest);
     std::erase_if(record.members, [&](const link::ArchiveRecord::Member& member) {
-      return member.file.kind == RefKind::unit && !objects_.has(lowered_unit(member.file.digest, form));
+      return member.file.kind == RefKind::unit && !objects_.has(lowered_unit(member.file.digest, reader));
     });
     return record;
   }
 
   Result<void> make_archive(const Digest& digest) {
-    for (const auto& [form, read] : inputs_.forms.read) {
+    for (const auto& [reader, read] : inputs_.forms.read) {
       if (!read.archives.contains(digest))
         continue;
-      const link::ArchiveRecord record = needed_members(digest, form);
-      XAAS_TRY(const std::string archive, form == LinkForm::plain
-                                              ? link::write_archive_in_worker(record, provider(form))
-                                              : link::write_lto_archive(record, provider(form)));
-      XAAS_CHECK(keep(archive_path(digest, form).filename(), archive));
+      const link::ArchiveRecord record = needed_members(digest, reader);
+      XAAS_TRY(const std::string archive, reader.form == LinkForm::plain
+                                              ? link::write_archive_in_worker(record, provider(reader))
+                                              : link::write_lto_archive(record, provider(reader)));
+      XAAS_CHECK(keep(archive_path(digest, reader).filename(), archive));
     }
     return {};
   }
@@ -190,29 +198,39 @@ private:
     options.arch = inputs_.bundle.arch;
     options.finish = output.finish;
     options.threads = inputs_.jobs;
-    const LinkForm form = inputs_.forms.of(record);
-    if (form != LinkForm::plain) {
-      options.lto_level = form == LinkForm::thin ? inputs_.forms.lto_level : record.lto_level;
+    const Reader reader = inputs_.forms.reader(output.record, record);
+    if (reader.form != LinkForm::plain) {
+      options.lto_level = reader.form == LinkForm::thin ? inputs_.forms.lto_level : record.lto_level;
+      XAAS_TRY(options.lto_target, plain_attributes(output.record, reader));
       options.cpu_seconds += 60 * static_cast<double>(inputs_.forms.bitcode());
     }
-    if (form == LinkForm::thin) {
+    if (reader.form == LinkForm::thin) {
       options.lto_cache = inputs_.work / "thinlto";
       XAAS_CHECK(make_directories(options.lto_cache));
     }
     if (const auto uses = inputs_.plugins.links.find(output.record); uses != inputs_.plugins.links.end())
       options.plugins = uses->second;
     options.guard = record.kind == link::OutputKind::shared ? library_guard_ : program_guard_;
-    Result<link::ReplayResult> linked = link::replay(record, provider(form), options);
+    Result<link::ReplayResult> linked = link::replay(record, provider(reader), options);
     if (!linked && inputs_.device.kernel_links.contains(output.record))
       if (std::vector<std::string> missing = link::undefined_symbols(linked.error().message);
           !missing.empty())
         return lacks_libraries(record, std::move(missing));
-    if (!linked && form == LinkForm::thin && linked.error().kind == ErrorKind::failed)
+    if (!linked && reader.form == LinkForm::thin && linked.error().kind == ErrorKind::failed)
       return std::move(linked).error().with_hint("the link may succeed without --lto");
     XAAS_TRY(const link::ReplayResult result, std::move(linked));
     XAAS_CHECK(keep("l" + digest_of(output.key()).hex(), result.output));
     ++assembly_.links;
     return {};
+  }
+
+  // Of functions that plugins make.
+  Result<ir::TargetAttributes> plain_attributes(const Digest& link, const Reader& reader) const {
+    std::vector<ir::MachineFlags> flags;
+    for (const Digest& unit : inputs_of_link(inputs_.bundle, link).units)
+      if (inputs_.forms.of(unit, reader) != lower::Form::object)
+        flags.push_back(inputs_.bundle.units.at(unit).machine);
+    return ir::plain_attributes(flags, inputs_.target);
   }
 
   // The link with the objects that register its device code, and with the one that writes its counters.
@@ -314,7 +332,7 @@ private:
         path = objects_.path({file.digest, lower::Form::object});
         break;
       case FileKind::archive:
-        path = archive_path(file.digest, LinkForm::plain);
+        path = archive_path(file.digest, {});
         break;
       case FileKind::link:
         path = inputs_.work / ("l" + digest_of(Output{file.digest, file.finish}.key()).hex());

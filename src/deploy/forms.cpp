@@ -44,48 +44,50 @@ void reach(const image::Bundle& bundle, const link::FileRef& file, std::set<Dige
       reach(bundle, member.file, units, archives);
 }
 
-LinkForm Forms::of(const link::LinkRecord& record) const {
+Reader Forms::reader(const Digest& link, const link::LinkRecord& record) const {
   if (record.kind == link::OutputKind::relocatable)
-    return LinkForm::plain;
+    return {};
   if (!record.plugins.empty())
-    return LinkForm::merged;
-  return lto ? LinkForm::thin : LinkForm::plain;
+    return {LinkForm::merged, link};
+  return {lto ? LinkForm::thin : LinkForm::plain};
 }
 
-lower::Form Forms::of(const Digest& unit, LinkForm form) const {
-  const auto found = read.find(form);
-  if (form == LinkForm::plain || (found != read.end() && found->second.objects.contains(unit)))
+lower::Form Forms::of(const Digest& unit, const Reader& reader) const {
+  const auto found = read.find(reader);
+  if (reader.form == LinkForm::plain || (found != read.end() && found->second.objects.contains(unit)))
     return lower::Form::object;
-  return form == LinkForm::thin ? lower::Form::thin_lto : lower::Form::lto;
+  return reader.form == LinkForm::thin ? lower::Form::thin_lto : lower::Form::lto;
 }
 
 uint64_t Forms::bitcode() const {
-  uint64_t count = 0;
-  for (const auto& [form, part] : read)
-    if (form != LinkForm::plain)
-      count += part.units.size() - part.objects.size();
-  return count;
+  std::set<std::pair<Digest, lower::Form>> units;
+  for (const auto& [reader, part] : read)
+    for (const Digest& unit : part.units)
+      if (const lower::Form form = of(unit, reader); lower::is_for_lto(form))
+        units.emplace(unit, form);
+  return units.size();
 }
 
 Forms forms_of(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
                const image::Usage& usage, bool lto) {
   Forms forms;
   forms.lto = lto;
-  read_installed(bundle, configuration, forms.read[LinkForm::plain]);
+  read_installed(bundle, configuration, forms.read[{}]);
+  std::set<Digest> without_lto;
   for (const Digest& digest : usage.links) {
     const link::LinkRecord& record = bundle.links.at(digest);
-    Forms::Read& read = forms.read[forms.of(record)];
+    Forms::Read& read = forms.read[forms.reader(digest, record)];
     for (const link::LinkItem& item : record.items)
       if (item.kind != link::LinkItem::Kind::option)
         reach(bundle, item.file, read.units, read.archives);
     for (const Digest& unit : record.objects)
       if (read.units.contains(unit))
         read.objects.insert(unit);
+    without_lto.insert(read.objects.begin(), read.objects.end());
   }
-  if (const auto merged = forms.read.find(LinkForm::merged); merged != forms.read.end())
-    if (const size_t count = merged->second.objects.size(); count > 0)
-      forms.without["compiled without -flto"] = count;
-  if (const auto thin = forms.read.find(LinkForm::thin); thin != forms.read.end())
+  if (!without_lto.empty())
+    forms.without["compiled without -flto"] = without_lto.size();
+  if (const auto thin = forms.read.find({LinkForm::thin}); thin != forms.read.end())
     judge_options(bundle, thin->second, forms);
   return forms;
 }

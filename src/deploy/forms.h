@@ -18,21 +18,27 @@ enum class LinkForm {
   merged, // as bitcode that is merged into one module, on which pass plugins run
 };
 
+// Links that read the same forms of all units. Each `merged` one is alone, because it has its own objects.
+struct Reader {
+  LinkForm form = LinkForm::plain;
+  Digest link = {}; // of a `merged` one
+
+  auto operator<=>(const Reader&) const = default;
+};
+
 struct Forms {
-  // What links of one form read.
   struct Read {
     std::set<Digest> units, archives; // archive records
     std::set<Digest> objects;         // units that become objects nevertheless
   };
-  std::map<LinkForm, Read> read; // `plain`: also what is installed; the others are there only with such links
-  bool lto = false;              // links without plugins are `thin`
-  unsigned lto_level = 1;        // of links that are `thin`
+  std::map<Reader, Read> read; // `plain`: also what is installed; the others are there only with such links
+  bool lto = false;            // links without plugins are `thin`
+  unsigned lto_level = 1;      // of links that are `thin`
   std::map<std::string, uint64_t> without; // units that links with LTO read as objects, by reason
 
-  LinkForm of(const link::LinkRecord& record) const;
-  // What a unit becomes for links of this form.
-  lower::Form of(const Digest& unit, LinkForm form) const;
-  bool has_lto() const { return read.size() > read.count(LinkForm::plain); }
+  Reader reader(const Digest& link, const link::LinkRecord& record) const;
+  lower::Form of(const Digest& unit, const Reader& reader) const;
+  bool has_lto() const { return read.size() > read.count({}); }
   uint64_t bitcode() const; // units that become bitcode
 };
 

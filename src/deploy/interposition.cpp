@@ -12,8 +12,10 @@
 // program crashes there. Clang's own -flto does the same, but there the author asked for it.
 //
 // Approach: the image knows all of its links. Where a shared library defines a name that another link
-// defines by another unit, LTO of the library treats the definition as one that may be replaced
+// defines as well, LTO of the library treats the definition as one that may be replaced
 // (lower/replaceable.cpp). Everything else is optimized as before.
+//
+// That holds for the same unit in both, too: what it calls, and its static variables, may be different ones.
 //
 // Rejected: -Bsymbolic, which breaks such programs for good; treating all exported functions so, which leaves
 // little of LTO in shared libraries.
@@ -30,6 +32,15 @@ using RefKind = link::FileRef::Kind;
 void add_kit(const link::FileRef& file, LinkInputs& inputs) {
   if (file.kind == RefKind::kit)
     inputs.kit.emplace(file.digest, file.name);
+}
+
+// By options; scripts are among the link's files.
+std::set<std::string> assigned_names(const link::LinkRecord& record) {
+  std::set<std::string> names;
+  for (const link::LinkItem& item : record.items)
+    if (item.kind == link::LinkItem::Kind::option && item.option == "--defsym")
+      names.insert(item.value.substr(0, item.value.find('=')));
+  return names;
 }
 
 } // namespace
@@ -63,7 +74,9 @@ LinkInputs inputs_of_link(const image::Bundle& bundle, const Digest& link) {
 std::map<Digest, std::set<std::string>>
 interposed_names(const image::Bundle& bundle, const std::vector<Digest>& links,
                  const std::map<Digest, std::set<std::string>>& defined) {
-  std::map<Digest, std::set<Digest>> definers; // by link
+  std::map<Digest, std::set<Digest>> definers;    // by link
+  std::set<Digest> undetermined;                  // links that may define any name
+  std::map<std::string, std::set<Digest>> places; // links by name
   for (const Digest& link : links) {
     if (bundle.links.at(link).kind == link::OutputKind::relocatable)
       continue;
@@ -71,24 +84,32 @@ interposed_names(const image::Bundle& bundle, const std::vector<Digest>& links,
     definers[link] = inputs.units;
     for (const auto& [file, name] : inputs.kit)
       definers[link].insert(file);
+    for (const std::string& name : assigned_names(bundle.links.at(link)))
+      places[name].insert(link);
   }
-  std::map<std::string, std::set<std::pair<Digest, Digest>>> places; // definer and link, by name
   for (const auto& [link, files] : definers)
-    for (const Digest& file : files)
-      if (const auto names = defined.find(file); names != defined.end())
+    for (const Digest& file : files) {
+      const auto names = defined.find(file);
+      if (names == defined.end())
+        undetermined.insert(link);
+      else
         for (const std::string& name : names->second)
-          places[name].emplace(file, link);
-  std::map<Digest, std::set<std::string>> interposed;
-  for (const auto& [name, all] : places)
-    for (const auto& [unit, link] : all) {
-      if (bundle.links.at(link).kind != link::OutputKind::shared || !bundle.units.contains(unit))
-        continue;
-      for (const auto& [other, other_link] : all)
-        if (other_link != link && other != unit) {
-          interposed[unit].insert(name);
-          break;
-        }
+          places[name].insert(link);
     }
+  const auto other_than = [](const Digest& link, const std::set<Digest>& links) {
+    return links.size() > links.count(link);
+  };
+  std::map<Digest, std::set<std::string>> interposed;
+  for (const auto& [link, files] : definers) {
+    if (bundle.links.at(link).kind != link::OutputKind::shared)
+      continue;
+    const bool any = other_than(link, undetermined);
+    for (const Digest& unit : files)
+      if (const auto names = defined.find(unit); names != defined.end() && bundle.units.contains(unit))
+        for (const std::string& name : names->second)
+          if (any || other_than(link, places.at(name)))
+            interposed[unit].insert(name);
+  }
   return interposed;
 }
 

@@ -14,8 +14,8 @@ namespace xaas::deploy {
 // functions.
 bool may_interpose(const image::Bundle& bundle, const std::vector<Digest>& links);
 
-// By unit of a shared library, its names that another link of these defines in another way. `defined`: the
-// names that each unit and each file of the link kit defines; one that is missing defines none.
+// By unit of a shared library, its names that another link of these defines, too. `defined`: the names that
+// each unit and each file of the link kit defines; one that is missing may define any name.
 std::map<Digest, std::set<std::string>>
 interposed_names(const image::Bundle& bundle, const std::vector<Digest>& links,
                  const std::map<Digest, std::set<std::string>>& defined);

@@ -97,7 +97,7 @@ private:
   // Links with LTO see all of a shared library; what other files of the image replace must stay replaceable.
   // A link with plugins does as Clang does: its author asked for LTO.
   Result<void> plan_interposition() {
-    if (!inputs_.forms.read.contains(LinkForm::thin) || !may_interpose(inputs_.bundle, inputs_.usage.links))
+    if (!inputs_.forms.read.contains({LinkForm::thin}) || !may_interpose(inputs_.bundle, inputs_.usage.links))
       return {};
     std::set<Digest> units;
     std::map<Digest, std::string> kit;

@@ -6,9 +6,9 @@ namespace xaas::deploy {
 
 std::set<LoweredUnit> lowered_units(const Forms& forms) {
   std::set<LoweredUnit> units;
-  for (const auto& [form, read] : forms.read)
+  for (const auto& [reader, read] : forms.read)
     for (const Digest& unit : read.units)
-      units.emplace(unit, forms.of(unit, form));
+      units.emplace(unit, forms.of(unit, reader));
   return units;
 }
 

@@ -127,10 +127,8 @@ private:
   // Whether the user's own value replaces that of the unit.
   Result<bool> check_allowed(const std::string& who, const lower::PassPlugin& plugin,
                              const std::string& option) const {
-    const auto allowed =
-        std::find_if(request_.options.begin(), request_.options.end(),
-                     [&](const std::string& each) { return name_of(each) == name_of(option); });
-    if (allowed == request_.options.end())
+    const auto allows = [&](const std::string& each) { return name_of(each) == name_of(option); };
+    if (std::none_of(request_.options.begin(), request_.options.end(), allows))
       return make_error(ErrorKind::unsatisfied,
                         who + " sets the option -" + option + " of the pass plugin " + plugin.name,
                         "--plugin-option " + name_of(option) + " allows it");
@@ -138,7 +136,9 @@ private:
       return make_error(ErrorKind::unsatisfied, who + " sets the option -" + option +
                                                     ", which the pass plugin " + plugin.name +
                                                     " does not add");
-    return allowed->find('=') != std::string::npos;
+    return std::any_of(request_.options.begin(), request_.options.end(), [&](const std::string& each) {
+      return allows(each) && each.find('=') != std::string::npos;
+    });
   }
 
   // Lists a plugin as used, and takes one that nothing asks for on all units.

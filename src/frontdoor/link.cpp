@@ -148,6 +148,26 @@ Result<void> add_kernel_libraries(const session::Session& session, const std::ve
   return {};
 }
 
+// Adds a unit, or those of an archive.
+Result<void> add_units(const session::Session& session, const link::FileRef& file, std::set<Digest>& units) {
+  if (file.kind == link::FileRef::Kind::unit)
+    units.insert(file.digest);
+  if (file.kind != link::FileRef::Kind::archive)
+    return {};
+  XAAS_TRY(const link::ArchiveRecord record, archive_record(session, file.digest));
+  for (const link::ArchiveRecord::Member& member : record.members)
+    XAAS_CHECK(add_units(session, member.file, units));
+  return {};
+}
+
+Result<std::set<Digest>> units_of(const session::Session& session, const link::LinkRecord& record) {
+  std::set<Digest> units;
+  for (const link::LinkItem& item : record.items)
+    if (item.kind == link::LinkItem::Kind::input)
+      XAAS_CHECK(add_units(session, item.file, units));
+  return units;
+}
+
 // Repeats a link with all units, including those in archives, lowered again: at their own -O, because -O0
 // leaves references that this removes, or as bitcode, on which the link's pass plugins run.
 class RepeatedLink {
@@ -164,6 +184,7 @@ public:
     if (merges) {
       XAAS_TRY(options.plugins, remembered_plugins(session_, record.plugins));
       options.lto_level = record.lto_level;
+      XAAS_TRY(options.lto_target, plain_attributes(record));
       objects_ = record.objects;
     }
     const link::FileProvider provide = [&](const link::FileRef& file) -> Result<fs::path> {
@@ -176,6 +197,19 @@ public:
   }
 
 private:
+  // Of functions that plugins make.
+  Result<ir::TargetAttributes> plain_attributes(const link::LinkRecord& record) const {
+    XAAS_TRY(const std::set<Digest> units, units_of(session_, record));
+    std::vector<ir::MachineFlags> flags;
+    for (const Digest& id : units)
+      if (!record.objects.contains(id)) {
+        XAAS_TRY(ir::Unit unit, stored_unit(session_, id));
+        flags.push_back(std::move(unit.machine));
+      }
+    XAAS_TRY(const target::Cpu cpu, target::cpu_by_name(session_.arch, working_level(session_)));
+    return ir::plain_attributes(flags, cpu);
+  }
+
   Result<fs::path> file(const link::FileRef& file) {
     if (file.kind == link::FileRef::Kind::kit)
       return session_.content().path_of(file.digest);
@@ -217,6 +251,11 @@ private:
     if (std::error_code code; fs::exists(path, code))
       return read_file(path);
     XAAS_TRY(std::string bitcode, working_object(session_, unit, lower::Form::lto));
+    if (link::is_elf(bitcode)) {
+      XAAS_TRY(const ir::Unit of, stored_unit(session_, unit));
+      std::cerr << "warning: " << of.source
+                << " is not merged: inline assembly with more than instructions\n";
+    }
     XAAS_CHECK(write_file(path, bitcode, 0644, false));
     return bitcode;
   }
@@ -228,36 +267,35 @@ private:
   std::map<link::FileRef, fs::path> made_;
 };
 
-// Adds a unit, or those of an archive.
-Result<void> add_units(const session::Session& session, const link::FileRef& file, std::set<Digest>& units) {
-  if (file.kind == link::FileRef::Kind::unit)
-    units.insert(file.digest);
-  if (file.kind != link::FileRef::Kind::archive)
-    return {};
-  XAAS_TRY(const link::ArchiveRecord record, archive_record(session, file.digest));
-  for (const link::ArchiveRecord::Member& member : record.members)
-    XAAS_CHECK(add_units(session, member.file, units));
-  return {};
+Error refuse_unit(const session::Session& session, const Digest& id, const std::string& how,
+                  const std::string& hint) {
+  const Result<ir::Unit> unit = stored_unit(session, id);
+  if (!unit)
+    return unit.error();
+  return make_error(ErrorKind::failed,
+                    "linker option --load-pass-plugin: " + unit->source + " was compiled " + how, hint);
 }
 
-// The units of a link that were compiled without -flto.
+// Not in an archive, from which the link may not take it.
+bool is_input(const link::LinkRecord& record, const Digest& unit) {
+  return std::any_of(record.items.begin(), record.items.end(), [&](const link::LinkItem& item) {
+    return item.kind == link::LinkItem::Kind::input && item.file.digest == unit;
+  });
+}
+
+// The units of a link on which its plugins do not run.
 Result<std::set<Digest>> units_without_lto(const session::Session& session, const link::LinkRecord& record) {
-  std::set<Digest> units;
-  for (const link::LinkItem& item : record.items)
-    if (item.kind == link::LinkItem::Kind::input)
-      XAAS_CHECK(add_units(session, item.file, units));
+  XAAS_TRY(const std::set<Digest> units, units_of(session, record));
   std::set<Digest> objects;
   for (const Digest& unit : units) {
-    XAAS_TRY(const std::string lto, lto_of(session, unit));
-    if (lto == "thin") {
-      XAAS_TRY(const std::string text, session.content().get(unit));
-      XAAS_TRY(const Json json, parse_json(text, "unit"));
-      XAAS_TRY(const std::string source, JsonReader(json, "unit").string_at("source"));
-      return make_error(ErrorKind::failed,
-                        "linker option --load-pass-plugin: " + source + " was compiled with -flto=thin",
-                        "with -flto, the units of the link become one module, on which the plugin runs");
-    }
-    if (lto.empty())
+    const std::set<std::string> lto = lto_of(session, unit);
+    if (lto.contains("") && lto.contains("full"))
+      return refuse_unit(session, unit, "both with and without -flto",
+                         "its objects are the same here; the plugin runs on all or on none of them");
+    if (lto.contains("thin") && is_input(record, unit))
+      return refuse_unit(session, unit, "with -flto=thin",
+                         "with -flto, the units of the link become one module, on which the plugin runs");
+    if (!lto.contains("full"))
       objects.insert(unit);
   }
   return objects;

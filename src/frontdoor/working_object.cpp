@@ -22,9 +22,9 @@ fs::path lesser_path(const session::Session& session, const Digest& unit) {
   return session.directory / "lesser" / unit.hex();
 }
 
-// A file with WrittenMachine::lto, if the unit was compiled for LTO.
-fs::path lto_path(const session::Session& session, const Digest& unit) {
-  return session.directory / "lto" / unit.hex();
+// An empty file for each WrittenMachine::lto with which the unit was compiled; "none" without.
+fs::path lto_path(const session::Session& session, const Digest& unit, const std::string& lto) {
+  return session.directory / "lto" / (unit.hex() + (lto.empty() ? ".none" : "." + lto));
 }
 
 // Lowers without optimization, or at the project's own level if that fails (operands of inline assembly that
@@ -119,8 +119,7 @@ Result<CompileResult> UnitWriter::write(const known::KnownUnit& unit, bool reuse
   XAAS_TRY(unit_.module, content.put(unit.bitcode));
   XAAS_CHECK(checked(content.put(ir::to_json(options_).dump())));
   XAAS_TRY(const Digest id, content.put(ir::to_json(unit_).dump()));
-  if (!lto_.empty())
-    XAAS_CHECK(write_file(lto_path(session_, id), lto_, 0644, false));
+  XAAS_CHECK(write_file(lto_path(session_, id, lto_), "", 0644, false));
   if (!unit.lesser.empty())
     XAAS_CHECK(write_file(lesser_path(session_, id), unit.lesser, 0644, false));
   if (unit.working_features)
@@ -136,18 +135,24 @@ Result<CompileResult> UnitWriter::write(const known::KnownUnit& unit, bool reuse
   return CompileResult{CompileOutcome::captured, output_, {}};
 }
 
-Result<std::string> lto_of(const session::Session& session, const Digest& unit) {
-  const fs::path path = lto_path(session, unit);
-  std::error_code code;
-  return fs::exists(path, code) ? read_file(path) : Result<std::string>(std::string());
+std::set<std::string> lto_of(const session::Session& session, const Digest& unit) {
+  std::set<std::string> found;
+  for (const std::string lto : {"", "full", "thin"})
+    if (std::error_code code; fs::exists(lto_path(session, unit, lto), code))
+      found.insert(lto);
+  return found;
+}
+
+Result<ir::Unit> stored_unit(const session::Session& session, const Digest& unit) {
+  XAAS_TRY(const std::string text, session.content().get(unit));
+  XAAS_TRY(const Json json, parse_json(text, "unit"));
+  return ir::parse_unit(JsonReader(json, "unit"));
 }
 
 Result<std::string> working_object(const session::Session& session, const Digest& unit_id, lower::Form form) {
   const store::ContentStore content = session.content();
-  XAAS_TRY(const std::string unit_text, content.get(unit_id));
-  XAAS_TRY(const Json unit_json, parse_json(unit_text, "unit"));
   lower::Job job;
-  XAAS_TRY(job.unit, ir::parse_unit(JsonReader(unit_json, "unit")));
+  XAAS_TRY(job.unit, stored_unit(session, unit_id));
   XAAS_TRY(const std::string options_text, content.get(job.unit.options));
   XAAS_TRY(const Json options_json, parse_json(options_text, "options"));
   XAAS_TRY(job.options, ir::parse_unit_options(JsonReader(options_json, "options")));

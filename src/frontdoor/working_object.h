@@ -54,9 +54,11 @@ private:
   std::string lto_;
 };
 
-// Whether the unit was compiled for LTO, as in WrittenMachine. A unit that was compiled both with and without
-// -flto counts as compiled with it.
-Result<std::string> lto_of(const session::Session& session, const Digest& unit);
+// Whether the unit was compiled for LTO so far, as in WrittenMachine: several, if it was compiled in several
+// ways.
+std::set<std::string> lto_of(const session::Session& session, const Digest& unit);
+
+Result<ir::Unit> stored_unit(const session::Session& session, const Digest& unit);
 
 // A stored unit for the build machine, at the project's own -O: as an object, or for Form::lto as bitcode.
 Result<std::string> working_object(const session::Session& session, const Digest& unit, lower::Form form);

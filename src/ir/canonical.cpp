@@ -67,7 +67,8 @@ bool is_instruction(llvm::StringRef statement) {
       return false; // a symbol: inlining or importing its function would define it twice
     statement = rest.drop_front().ltrim();
   }
-  return statement.empty() || statement.front() == '#' || llvm::isAlpha(statement.front());
+  const bool assigns = statement.drop_front(word_of(statement).size()).ltrim().starts_with("=");
+  return statement.empty() || statement.front() == '#' || (llvm::isAlpha(statement.front()) && !assigns);
 }
 
 // True if the text is instructions alone, whatever operands are substituted. Other line endings, and comments

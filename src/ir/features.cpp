@@ -69,6 +69,14 @@ InstructionSet instruction_set(const MachineFlags& flags, const UnitOptions& opt
   return set;
 }
 
+Result<TargetAttributes> plain_attributes(const std::vector<MachineFlags>& units, const target::Cpu& target) {
+  const bool agree = !units.empty() && std::equal(units.begin() + 1, units.end(), units.begin());
+  InstructionSet set = instruction_set(agree ? units.front() : MachineFlags(), {}, target);
+  set.triple = target::triple(target.arch);
+  XAAS_TRY(const FeatureResolver resolver, FeatureResolver::create(set));
+  return resolver.attributes("");
+}
+
 struct FeatureResolver::State {
   clang::DiagnosticOptions diagnostic_options;
   std::unique_ptr<clang::DiagnosticsEngine> diagnostics;

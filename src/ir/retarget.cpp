@@ -124,9 +124,14 @@ Result<void> retarget(llvm::Module& module, const InstructionSet& set, bool cpu_
 Result<void> set_plain_attributes(llvm::Module& module, const InstructionSet& set) {
   XAAS_TRY(const FeatureResolver resolver, FeatureResolver::create(set));
   XAAS_TRY(const TargetAttributes attributes, resolver.attributes(""));
-  for (llvm::Function& function : module)
-    if (!function.isDeclaration() && !function.hasFnAttribute("target-cpu"))
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration())
+      continue;
+    if (!function.hasFnAttribute("target-cpu"))
       set_attributes(function, attributes);
+    else if (!function.hasFnAttribute("target-features"))
+      function.addFnAttr("target-features", ""); // or the link's would be added to those of its CPU
+  }
   return {};
 }
 

@@ -1,8 +1,10 @@
 #include <xaas/ir/back_ends.h>
 #include <xaas/ir/symbols.h>
 
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -35,15 +37,37 @@ bool may_define(llvm::StringRef assembly) {
   return assembly.find_first_of(":.=") != llvm::StringRef::npos;
 }
 
-bool has_defining_assembly(const llvm::Module& module) {
+// Adds the words of the assembly and, because they may be its operands, all names of the module. Returns
+// false for assembly with macros, which can make any name.
+bool add_assembly(const llvm::Module& module, llvm::StringRef assembly, Symbols& symbols) {
+  if (assembly.contains('\\'))
+    return false;
+  const auto in_name = [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$'; };
+  const auto add = [&](llvm::StringRef name) {
+    symbols.defined.insert(name.str());
+    symbols.wanted.insert(name.str());
+  };
+  for (size_t at = assembly.find_if(in_name); at != llvm::StringRef::npos;
+       at = assembly.find_if(in_name, at)) {
+    const llvm::StringRef word = assembly.drop_front(at).take_while(in_name);
+    add(word);
+    at += word.size();
+  }
+  for (const llvm::GlobalValue& value : module.global_values())
+    if (!value.hasLocalLinkage() && !value.getName().starts_with("llvm."))
+      add(value.getName());
+  return true;
+}
+
+bool add_assembly_of_functions(const llvm::Module& module, Symbols& symbols) {
   for (const llvm::Function& function : module)
-    for (const llvm::BasicBlock& block : function)
-      for (const llvm::Instruction& instruction : block)
-        if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
-          if (const auto* assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()))
-            if (may_define(assembly->getAsmString()))
-              return true;
-  return false;
+    for (const llvm::Instruction& instruction : llvm::instructions(function))
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+        if (const auto* assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()))
+          if (may_define(assembly->getAsmString()) &&
+              !add_assembly(module, assembly->getAsmString(), symbols))
+            return false;
+  return true;
 }
 
 Error damaged(const llvm::MemoryBufferRef& file, llvm::Error error) {
@@ -99,11 +123,11 @@ Result<void> add_archive(const llvm::MemoryBufferRef& file, Symbols& symbols) {
 
 std::optional<Symbols> symbols_of(llvm::Module& module) {
   initialize_back_ends(); // for the assembly
-  if (has_defining_assembly(module))
+  Symbols symbols;
+  if (!add_assembly_of_functions(module, symbols))
     return std::nullopt;
   llvm::ModuleSymbolTable table;
   table.addModule(&module);
-  Symbols symbols;
   for (const llvm::ModuleSymbolTable::Symbol& symbol : table.symbols()) {
     std::string name;
     llvm::raw_string_ostream stream(name);

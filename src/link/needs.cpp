@@ -129,8 +129,10 @@ Result<std::set<std::string>> names_wanted_by(const std::map<fs::path, std::stri
 
 Result<std::set<std::string>> names_defined_by(const std::map<fs::path, std::string>& files) {
   return names_in(files, [](const llvm::MemoryBufferRef& file, std::set<std::string>& names) -> Result<void> {
-    if (!has_symbols(file))
+    if (!has_symbols(file)) {
+      add_words(file.getBuffer(), names); // a linker script may assign them
       return {};
+    }
     XAAS_TRY(ir::Symbols symbols, ir::symbols_of(file));
     names.merge(symbols.defined);
     return {};

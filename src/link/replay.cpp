@@ -138,6 +138,13 @@ void add_finish(Staging& staging, const Finish& finish, OutputKind kind) {
     staging.add("--strip-all");
 }
 
+void add_target(Staging& staging, const ir::TargetAttributes& target) {
+  if (!target.cpu.empty())
+    staging.add("--plugin-opt=mcpu=" + target.cpu);
+  if (!target.features.empty())
+    staging.add("-mllvm=-mattr=" + target.features);
+}
+
 void add_plugins(Staging& staging, const std::vector<lower::PluginUse>& plugins) {
   for (const lower::PluginUse& use : plugins) {
     staging.add("--load-pass-plugin=" + use.plugin.file.string());
@@ -160,6 +167,7 @@ Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider
   std::vector<fs::path> directories = {directory.path()};
   if (lto) {
     staging.add("--lto-O" + std::to_string(*options.lto_level));
+    add_target(staging, options.lto_target);
     if (!options.lto_cache.empty()) {
       staging.add("--thinlto-cache-dir=" + fs::absolute(options.lto_cache).string());
       directories.push_back(options.lto_cache);

@@ -323,7 +323,10 @@ static Result<Setup> set_up(const Job& job, llvm::Module& module) {
     codegen.PassPlugins.push_back(use.plugin.file.string());
     codegen.VerifyModule = 1;
   }
-  if (is_for_lto(job.form) && !is_gpu(job.target) && ir::suits_lto(module)) {
+  // Of a link that merges its units, the author asked for LTO, and answers for what these can be combined
+  // with.
+  const bool suits = job.form == Form::lto ? ir::only_instructions(module) : ir::suits_lto(module);
+  if (is_for_lto(job.form) && !is_gpu(job.target) && suits) {
     XAAS_CHECK(ir::set_plain_attributes(module, set));
     ir::keep_sections(module);
     setup.replaceable = make_replaceable(module, job.interposed);

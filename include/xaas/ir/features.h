@@ -46,6 +46,10 @@ struct InstructionSet {
 InstructionSet instruction_set(const MachineFlags& flags, const UnitOptions& options,
                                const target::Cpu& target);
 
+// What a function without attributes of its own gets in a program whose units have these flags: those on
+// which all agree, or else none.
+Result<TargetAttributes> plain_attributes(const std::vector<MachineFlags>& units, const target::Cpu& target);
+
 // Computes attributes. `written` is the source's own attribute in the form that canonical IR keeps:
 // "target:avx2,fma", "clone:avx512f" (one version of target_clones), "" for none. Other attributes that
 // choose instructions ("other") are an integrity error.

@@ -22,8 +22,9 @@ struct Symbols {
   std::set<std::string> wanted;
 };
 
-// The module's own symbols, with those of its file-scope assembly. The back end adds names to `wanted`
-// (runtime_functions()). Nothing if assembly in a function may define symbols.
+// The module's own symbols, with those of its file-scope assembly. Assembly in functions adds all names that
+// it may define to both sets. The back end adds names to `wanted` (runtime_functions()). Nothing if assembly
+// in a function has macros, which may define any name.
 std::optional<Symbols> symbols_of(llvm::Module& module);
 
 // Symbols of an object, a shared library (its dynamic ones), bitcode, or an archive of such files. Anything

@@ -1,6 +1,7 @@
 // Replaying links and archives through LLVM's libraries.
 #pragma once
 
+#include <xaas/ir/features.h>
 #include <xaas/link/record.h>
 #include <xaas/lower/plugins.h>
 
@@ -22,6 +23,8 @@ struct ReplayOptions {
   // The level, 0 to 3, at which LTO optimizes the program. Units, and archives made by write_lto_archive(),
   // may then be bitcode. Nothing: no LTO, and no bitcode.
   std::optional<unsigned> lto_level = {};
+  // With `lto_level`: of functions that have no attributes of a target because plugins made them.
+  ir::TargetAttributes lto_target = {};
   // A directory in which the LTO links of one deploy share what they compiled: programs with a library's
   // objects in common compile most of them once. Empty: none. The linker may write there, so each image needs
   // its own.

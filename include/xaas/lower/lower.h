@@ -28,8 +28,8 @@ enum class Form {
   kernels, // of units for NVIDIA's GPUs: an object with their kernels for a CPU (cpukernel/cpukernel.h)
   checked_kernels, // the same, with checks (cpukernel::Options::checked)
   prepared,        // bitcode in prepared form (ir/prepared.h), for any target
-  symbols, // the names that the module defines (to_bytes()), for any target; empty if its assembly may define
-           // others (ir/symbols.h)
+  symbols, // the names that the module may define (to_bytes()), for any target; empty if its assembly may
+           // define any name (ir/symbols.h)
   kernel_forms, // as kernels, without the object: only Object::kernels. Neither the optimizer nor the back
                 // end runs
 };

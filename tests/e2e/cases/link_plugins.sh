@@ -20,7 +20,8 @@ double f(double x);
 double SLOPE(double x) { return derivative_of(f, x); }
 EOF
 echo 'double f(double x) { return x * x * x - 2 * x; }' >src/f.c
-echo 'double plain(double x) { return x + 1; }' >src/plain.c
+# A link without plugins takes an ifunc as an object.
+echo '__attribute__((target_clones("avx2", "default"))) double plain(double x) { return x + 1; }' >src/plain.c
 echo 'int main(void) { return 0; }' >src/tool.c
 cat >src/Makefile <<'EOF'
 CC = cc
@@ -35,12 +36,13 @@ slope.o here.o: slope.c
 libf.a: f.o
 	$(AR) rcs $@ $^
 program: main.o here.o f.o plain.o libslope.so
-	$(CC) $^ $(LTO) -Wl,-rpath,'$$ORIGIN/../lib' -o $@
+	$(CC) $^ $(LTO) -Wl,-rpath,'$$ORIGIN/../lib' -o $@ 2>messages || { cat messages >&2; false; }
 tool: tool.c
 	$(CC) -O2 $< -o $@
 install: all
 	install -D program $(DESTDIR)$(prefix)/bin/program
 	install -D tool $(DESTDIR)$(prefix)/bin/tool
+	install -D -m 644 messages $(DESTDIR)$(prefix)/share/messages
 	install -D libslope.so $(DESTDIR)$(prefix)/lib/libslope.so
 EOF
 cp -r src native
@@ -102,6 +104,8 @@ deploy rootfs:scaled --pass-plugin derivative.so --plugin-option derivative-scal
 expect_equal "with the link's option" "$(run scaled)" "50 20 4"
 deploy rootfs:scaled3 --pass-plugin derivative.so --plugin-option derivative-scale=3 >/dev/null
 expect_equal "with the user's option" "$(run scaled3)" "75 30 4"
+deploy rootfs:scaled4 --pass-plugin derivative.so --plugin-option derivative-scale --plugin-option derivative-scale=4 >/dev/null
+expect_equal "with an option that is allowed and set" "$(run scaled4)" "100 40 4"
 refused 3 "'x' is not a value of it" --pass-plugin derivative.so --plugin-option derivative-scale=x
 fails() { # TEXT: a build of src
   "$XAAS" build src -o oci:failed:ir -q >build.out 2>build.err && fail "the build did not fail: $1"
@@ -119,6 +123,13 @@ sed -i 's/^program: /plain.o: CFLAGS += -fno-lto\nprogram: /; s/^CFLAGS = -O2/CF
 deploy rootfs:without --pass-plugin derivative.so --format json >deploy.json
 expect_equal "with a unit that does not take part" "$(run without)" "$native"
 assert_json deploy.json '.lto == {units: 4, without: {"compiled without -flto": 1}}'
+# Assembly that could name files is not merged.
+echo '__asm__(".section .mark, \"\", @progbits\n.ascii \"here\"\n.previous");' >>src/main.c
+"$XAAS" build src -o oci:app:ir -q >/dev/null
+deploy rootfs:assembly --pass-plugin derivative.so --format json >deploy.json
+expect_equal "with assembly" "$(run assembly)" "$native"
+assert_json deploy.json '.lto.units == 3 and (.lto.without | add) == 2'
+grep -q 'main.c is not merged: inline assembly' assembly/usr/local/share/messages || fail "no warning of the assembly"
 sed -i 's/^slope.o here.o: /slope.o: CFLAGS += -fno-lto\nslope.o here.o: /' src/Makefile
 fails 'undefined reference: derivative_of'
 sed -i 's/^slope.o: CFLAGS.*/slope.o: CFLAGS += -flto=thin/' src/Makefile
@@ -134,3 +145,41 @@ fails 'file refused, new file refused, socket refused, process refused'
 hostile hostile.so -DCRASHES
 fails 'linking .*probably a fault of the plugin'
 [ ! -e /tmp/xaas-plugin-was-here ] || fail "a plugin made a file"
+
+# Functions that a plugin makes are for the same CPU as the others, or they would pass vectors in other registers. `sum` is not
+# merged, and the calls of it stay.
+level=$("$XAAS" detect --format json -q | jq -r .cpu.level)
+if [[ $level != x86-64-v[34] ]]; then
+  echo "not run: a plugin that passes vectors of 256 bits, which this CPU lacks"
+  exit 0
+fi
+mkdir wide
+plugin wide.so wide
+printf '#include <stdio.h>\ndouble first(const double *);\nint main(void) { double a[] = {1, 2, 3, 4}; printf("%%g\\n", first(a)); }\n' >wide/main.c
+cat >wide/sum.c <<'EOF'
+typedef double numbers __attribute__((vector_size(32)));
+double sum(numbers a) { return a[0] + 10 * a[1] + 100 * a[2] + 1000 * a[3]; }
+EOF
+cat >wide/Makefile <<'EOF'
+CC = cc
+program: main.c sum.c
+	$(CC) $(FLAGS) -O2 -flto -c main.c
+	$(CC) $(FLAGS) -O2 -c sum.c
+	$(CC) $(FLAGS) main.o sum.o -flto -fuse-ld=lld -Wl,--load-pass-plugin=$(PLUGIN) -o $@
+	./program >output
+install: program
+	install -D program $(DESTDIR)/usr/local/bin/program
+	install -D -m 644 output $(DESTDIR)/usr/local/share/output
+EOF
+for flags in "" -march=x86-64-v3; do # the level's, and the project's own
+  jq -n --arg plugin "$PWD/wide.so" --arg flags "$flags" '{name: "wide", isa: ["x86-64-v3"],
+    build: {system: "make", arguments: ["PLUGIN=" + $plugin, "FLAGS=" + $flags]}}' >wide/xaas.json
+  "$XAAS" build wide -o oci:app:ir -q >/dev/null
+  for cpu in "" "--cpu haswell"; do
+    rm -rf tree
+    # shellcheck disable=SC2086 # several words
+    deploy rootfs:tree --pass-plugin wide.so $cpu >/dev/null
+    expect_equal "a function of the plugin, $flags $cpu" "$(run tree)" 4321
+    expect_equal "the same in the build" "$(cat tree/usr/local/share/output)" 4321
+  done
+done

@@ -18,13 +18,21 @@ protected:
     defined_[id] = defined;
     return id;
   }
-  void link(link::OutputKind kind, const std::string& name, const std::vector<link::FileRef>& files) {
+  void link(link::OutputKind kind, const std::string& name, const std::vector<link::FileRef>& files,
+            const std::string& symbol = "") {
     link::LinkRecord record;
     record.kind = kind;
     record.name = name;
     for (const link::FileRef& file : files) {
       link::LinkItem item;
       item.file = file;
+      record.items.push_back(item);
+    }
+    if (!symbol.empty()) {
+      link::LinkItem item;
+      item.kind = link::LinkItem::Kind::option;
+      item.option = "--defsym";
+      item.value = symbol;
       record.items.push_back(item);
     }
     links_.push_back(record.digest());
@@ -48,10 +56,24 @@ TEST_F(Interposition, IsAboutOtherDefinitionsInOtherLinks) {
   EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("xerbla_"))));
 }
 
-TEST_F(Interposition, TheSameUnitInSeveralLinksIsTheSameDefinition) {
+// Its static variables, and what it calls, are others.
+TEST_F(Interposition, TheSameUnitInSeveralLinksIsReplaced) {
   const Digest common = unit("common.c", {"common"}), main = unit("main.c", {"main"});
   link(link::OutputKind::shared, "liba.so", {of(common)});
   link(link::OutputKind::executable, "a", {of(common), of(main)});
+  EXPECT_THAT(names(), ElementsAre(Pair(common, ElementsAre("common"))));
+}
+
+TEST_F(Interposition, OptionsAndUnitsThatMayDefineAnyName) {
+  const Digest library = unit("a.c", {"a", "b"}), main = unit("main.c", {"main", "f"});
+  link(link::OutputKind::shared, "liba.so", {of(library)});
+  link(link::OutputKind::executable, "main", {of(main)}, "a=f");
+  EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("a"))));
+  defined_.erase(main);
+  EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("a", "b"))));
+  // A library of which nothing is known keeps what others know of themselves.
+  defined_[main] = {"main", "f"};
+  defined_.erase(library);
   EXPECT_THAT(names(), IsEmpty());
 }
 

@@ -55,8 +55,15 @@ TEST(Symbols, AssemblyInAFunctionMayDefineOthers) {
   llvm::LLVMContext context;
   EXPECT_TRUE(
       symbols_of(*module_of("define void @f() { call void asm \"rdtsc\", \"\"() ret void }", context)));
-  EXPECT_FALSE(symbols_of(
-      *module_of("define void @f() { call void asm \".globl g\\0Ag: nop\", \"\"() ret void }", context)));
+  const std::optional<Symbols> symbols = symbols_of(*module_of(
+      "declare void @h()\n"
+      "define void @f() { call void asm \".globl g\\0Ag: nop; ${0:c} = 1\", \"i\"(ptr @h) ret void }",
+      context));
+  ASSERT_TRUE(symbols);
+  EXPECT_THAT(symbols->defined, IsSupersetOf({"f", "g", "h"}));
+  EXPECT_THAT(symbols->wanted, IsSupersetOf({"g", "h"}));
+  EXPECT_FALSE(symbols_of(*module_of(
+      "define void @f() { call void asm \".macro m n\\0A\\5Cn: nop\\0A.endm\", \"\"() ret void }", context)));
 }
 
 TEST(Symbols, DamagedFiles) {
