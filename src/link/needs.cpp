@@ -16,7 +16,9 @@ namespace {
 
 constexpr uint64_t max_names = uint64_t(1) << 28; // bytes
 
-void add_words(std::string_view text, std::set<std::string>& words) {
+// Calls `take` with each word and the text behind it.
+void for_each_word(std::string_view text,
+                   const std::function<void(std::string_view, std::string_view)>& take) {
   const auto in_name = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '$';
   };
@@ -25,9 +27,22 @@ void add_words(std::string_view text, std::set<std::string>& words) {
     while (end < text.size() && in_name(text[end]))
       ++end;
     if (end > at)
-      words.emplace(text.substr(at, end - at));
+      take(text.substr(at, end - at), text.substr(end));
     at = end + 1;
   }
+}
+
+void add_words(std::string_view text, std::set<std::string>& words) {
+  for_each_word(text, [&](std::string_view word, std::string_view) { words.emplace(word); });
+}
+
+// `name = expression` of a linker script.
+void add_assigned(std::string_view text, std::set<std::string>& names) {
+  for_each_word(text, [&](std::string_view word, std::string_view behind) {
+    behind.remove_prefix(std::min(behind.find_first_not_of(" \t\r\n"), behind.size()));
+    if (behind.starts_with("=") && !behind.starts_with("=="))
+      names.emplace(word);
+  });
 }
 
 // Which archives are linked whole, as the options before them say.
@@ -130,7 +145,7 @@ Result<std::set<std::string>> names_wanted_by(const std::map<fs::path, std::stri
 Result<std::set<std::string>> names_defined_by(const std::map<fs::path, std::string>& files) {
   return names_in(files, [](const llvm::MemoryBufferRef& file, std::set<std::string>& names) -> Result<void> {
     if (!has_symbols(file)) {
-      add_words(file.getBuffer(), names); // a linker script may assign them
+      add_assigned(file.getBuffer(), names);
       return {};
     }
     XAAS_TRY(ir::Symbols symbols, ir::symbols_of(file));

@@ -29,7 +29,7 @@ Needs needs_of(const LinkRecord& record);
 // read in a worker; a damaged one is an integrity error. Must be called from a process with one thread.
 Result<std::set<std::string>> names_wanted_by(const std::map<fs::path, std::string>& files);
 
-// The same: the names that these files define. Text defines none.
+// The same: the names that these files define. A linker script defines those that it assigns.
 Result<std::set<std::string>> names_defined_by(const std::map<fs::path, std::string>& files);
 
 } // namespace xaas::link

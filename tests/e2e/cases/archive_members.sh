@@ -8,12 +8,14 @@ project() { # DIRECTORY [MORE-TO-INSTALL]
   cat >"$1/main.c" <<'END'
 #include <stdio.h>
 int used(int);
+void from_assembly(void);
 extern int filled;
 char buffer[100];
 static void clear(char* p, int n) { for (int i = 0; i < n; ++i) p[i] = 0; }
 int main(int argc, char** argv) {
   buffer[5] = 1;
   clear(buffer, argc * 100);
+  from_assembly();
   printf("%d %d %d\n", used(argc), buffer[5], filled);
 }
 END
@@ -31,7 +33,7 @@ void* memset(void* p, int c, size_t n) {
 }
 END
   echo 'int filled;' >"$1/filled.c"
-  # Assembly may define what the module does not tell.
+  # Assembly in a function may define names.
   echo 'void label(void) { __asm__(".globl from_assembly; from_assembly:"); }' >"$1/label.c"
   cat >"$1/Makefile" <<'END'
 CFLAGS = -O2

@@ -124,7 +124,7 @@ deploy rootfs:without --pass-plugin derivative.so --format json >deploy.json
 expect_equal "with a unit that does not take part" "$(run without)" "$native"
 assert_json deploy.json '.lto == {units: 4, without: {"compiled without -flto": 1}}'
 # Assembly that could name files is not merged.
-echo '__asm__(".section .mark, \"\", @progbits\n.ascii \"here\"\n.previous");' >>src/main.c
+printf '__asm__(".section .mark, \\"\\", @progbits; .byte 1; .previous");\n' >>src/main.c
 "$XAAS" build src -o oci:app:ir -q >/dev/null
 deploy rootfs:assembly --pass-plugin derivative.so --format json >deploy.json
 expect_equal "with assembly" "$(run assembly)" "$native"

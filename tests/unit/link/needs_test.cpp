@@ -64,6 +64,7 @@ TEST_F(NamesTest, OfObjectsArchivesLibrariesAndScripts) {
   write("b.c", "int from_b(void); int common; int b(void) { return from_b(); }\n");
   write("c.c", "int from_c(void); int c(void) { return from_c(); }\n");
   write("script", "{ global: exported; local: *; };\n");
+  write("assigns", "end_of_all = . ;\nPROVIDE(provided=0x10);\nASSERT(one == two, \"no\")\n");
   sh("clang-22 -fcommon -fPIC -c a.c b.c c.c && llvm-ar-22 rc libb.a b.o && clang-22 -shared -s -o libc.so "
      "c.o");
   const auto names = names_wanted_by({{path("a.o"), "a.o"},
@@ -73,11 +74,14 @@ TEST_F(NamesTest, OfObjectsArchivesLibrariesAndScripts) {
   ASSERT_TRUE(names) << names.error().message;
   EXPECT_THAT(*names, IsSupersetOf({"from_a", "from_b", "common", "from_c", "exported"}));
   EXPECT_THAT(*names, AllOf(Not(Contains("a")), Not(Contains("b")), Not(Contains("c"))));
-  const auto defined = names_defined_by(
-      {{path("libb.a"), "libb.a"}, {path("libc.so"), "libc.so"}, {path("script"), "script"}});
+  const auto defined = names_defined_by({{path("libb.a"), "libb.a"},
+                                         {path("libc.so"), "libc.so"},
+                                         {path("script"), "script"},
+                                         {path("assigns"), "assigns"}});
   ASSERT_TRUE(defined) << defined.error().message;
-  EXPECT_THAT(*defined, IsSupersetOf({"b", "c", "common"}));
-  EXPECT_THAT(*defined, AllOf(Not(Contains("from_b")), Not(Contains("exported"))));
+  EXPECT_THAT(*defined, IsSupersetOf({"b", "c", "common", "end_of_all", "provided"}));
+  for (const char* name : {"from_b", "exported", "one", "PROVIDE"})
+    EXPECT_THAT(*defined, Not(Contains(name)));
 
   write("damaged.a", "!<arch>\nwhat");
   const auto damaged = names_wanted_by({{path("damaged.a"), "libfoo.a"}});
