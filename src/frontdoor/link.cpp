@@ -272,8 +272,7 @@ Error refuse_unit(const session::Session& session, const Digest& id, const std::
   const Result<ir::Unit> unit = stored_unit(session, id);
   if (!unit)
     return unit.error();
-  return make_error(ErrorKind::failed,
-                    "linker option --load-pass-plugin: " + unit->source + " was compiled " + how, hint);
+  return make_error(ErrorKind::failed, "linker option --load-pass-plugin: " + unit->source + how, hint);
 }
 
 // Not in an archive, from which the link may not take it.
@@ -290,10 +289,10 @@ Result<std::set<Digest>> units_without_lto(const session::Session& session, cons
   for (const Digest& unit : units) {
     const std::set<std::string> lto = lto_of(session, unit);
     if (lto.contains("") && lto.contains("full"))
-      return refuse_unit(session, unit, "both with and without -flto",
+      return refuse_unit(session, unit, " was compiled both with and without -flto",
                          "its objects are the same here; the plugin runs on all or on none of them");
     if (lto.contains("thin") && is_input(record, unit))
-      return refuse_unit(session, unit, "with -flto=thin",
+      return refuse_unit(session, unit, " was compiled with -flto=thin",
                          "with -flto, the units of the link become one module, on which the plugin runs");
     if (!lto.contains("full"))
       objects.insert(unit);
