@@ -100,10 +100,13 @@ private:
   Result<void> add_asked(const std::string& directory) {
     for (const Replaced::Library& each : replaced_.libraries) {
       const Library* library = nullptr;
-      for (const std::string& name : each.of_host)
-        if (!library) {
-          XAAS_TRY(library, host_.read(directory + "/" + name));
-        }
+      for (const std::string& name : each.of_host) {
+        if (library)
+          break;
+        XAAS_TRY(library, host_.read(directory + "/" + name));
+        if (library)
+          files_.push_back(name);
+      }
       for (const std::string& name : each.names)
         XAAS_CHECK(add(name, library));
       taking_.asked.insert(library->path);
@@ -116,9 +119,8 @@ private:
   Result<void> add_beside(const std::string& directory) {
     std::error_code code;
     for (const runtimes::Parts& parts : runtimes::Knowledge::get().parts) {
-      const std::vector<std::string> names = names_of(replaced_);
       const bool applies = !parts.beside.empty() &&
-                           std::any_of(names.begin(), names.end(),
+                           std::any_of(files_.begin(), files_.end(),
                                        [&](const auto& name) { return glob_match(parts.library, name); });
       for (auto entry = fs::directory_iterator(directory, code);
            applies && !code && entry != fs::directory_iterator(); entry.increment(code)) {
@@ -306,6 +308,7 @@ private:
   const Replaced& replaced_;
   Loader& host_;
   std::vector<const Library*> start_;
+  std::vector<std::string> files_; // names of the asked libraries on the host
   Taking taking_;
 };
 

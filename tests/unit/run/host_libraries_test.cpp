@@ -69,6 +69,18 @@ protected:
     EXPECT_FALSE(replaced.libraries.empty());
     return bound(libraries->take(replaced, path));
   }
+  // The names of the host's files that are bound, under whatever name.
+  std::vector<std::string> take_sources(const std::string& interface) {
+    const std::vector<std::string> path = {host};
+    image.emplace(tree, "x86_64", std::vector<std::string>(), false);
+    libraries.emplace(*HostLibraries::open(*image, *image->read("/usr/bin/program"), "x86_64", path));
+    const Result<std::string> taken = libraries->take(libraries->named(interface), path);
+    EXPECT_TRUE(taken) << taken.error().message;
+    std::vector<std::string> names;
+    for (const Bind& bind : libraries->binds())
+      names.push_back(bind.source.filename());
+    return names;
+  }
   std::vector<std::string> bound(const Result<std::string>& taken) const {
     if (!taken) {
       EXPECT_EQ(taken.error().kind, ErrorKind::unsatisfied);
@@ -134,6 +146,19 @@ TEST_F(HostLibrariesTest, SymbolsThatTheProgramUses) {
   library("host/libone.so.1", "int one(void) { return 7; }",
           "-Wl,-soname,libone.so.1 -Wl,--no-as-needed host/libpart.so.1");
   EXPECT_THAT(take("one"), ElementsAre("libone.so.1", "libpart.so.1"));
+}
+
+// MKL takes the place of another BLAS, and loads its parts by name from its own directory.
+TEST_F(HostLibrariesTest, PartsOfAnImplementation) {
+  library(in_image("libblas.so.3"), "int dgemm_(void) { return 1; }", "-Wl,-soname,libblas.so.3");
+  program("int dgemm_(void); void _start(void) { dgemm_(); }", in_image("libblas.so.3"));
+  for (const std::string version : {"", ".1", ".2"}) {
+    const std::string main = "libmkl_rt.so" + version, part = "libmkl_core.so" + version;
+    library("host/" + main, "int dgemm_(void) { return 2; }", "-Wl,-soname," + main);
+    library("host/" + part, "int part(void) { return 2; }", "-Wl,-soname," + part);
+    EXPECT_THAT(take_sources("blas"), testing::UnorderedElementsAre(main, part));
+    ASSERT_TRUE(fs::remove(host / main) && fs::remove(host / part));
+  }
 }
 
 TEST_F(HostLibrariesTest, VersionsOfSymbols) {
