@@ -70,11 +70,11 @@ protected:
     return bound(libraries->take(replaced, path));
   }
   // The names of the host's files that are bound, under whatever name.
-  std::vector<std::string> take_sources(const std::string& interface) {
+  std::vector<std::string> take_in_place(const std::string& name, const std::string& implementation) {
     const std::vector<std::string> path = {host};
     image.emplace(tree, "x86_64", std::vector<std::string>(), false);
     libraries.emplace(*HostLibraries::open(*image, *image->read("/usr/bin/program"), "x86_64", path));
-    const Result<std::string> taken = libraries->take(libraries->named(interface), path);
+    const Result<std::string> taken = libraries->take(Replaced{name, {}, {{{name}, {implementation}}}}, path);
     EXPECT_TRUE(taken) << taken.error().message;
     std::vector<std::string> names;
     for (const Bind& bind : libraries->binds())
@@ -148,7 +148,8 @@ TEST_F(HostLibrariesTest, SymbolsThatTheProgramUses) {
   EXPECT_THAT(take("one"), ElementsAre("libone.so.1", "libpart.so.1"));
 }
 
-// MKL takes the place of another BLAS, and loads its parts by name from its own directory.
+// MKL takes the place of another BLAS, under that name and its own, and loads its parts by name from its own
+// directory.
 TEST_F(HostLibrariesTest, PartsOfAnImplementation) {
   library(in_image("libblas.so.3"), "int dgemm_(void) { return 1; }", "-Wl,-soname,libblas.so.3");
   program("int dgemm_(void); void _start(void) { dgemm_(); }", in_image("libblas.so.3"));
@@ -156,7 +157,7 @@ TEST_F(HostLibrariesTest, PartsOfAnImplementation) {
     const std::string main = "libmkl_rt.so" + version, part = "libmkl_core.so" + version;
     library("host/" + main, "int dgemm_(void) { return 2; }", "-Wl,-soname," + main);
     library("host/" + part, "int part(void) { return 2; }", "-Wl,-soname," + part);
-    EXPECT_THAT(take_sources("blas"), testing::UnorderedElementsAre(main, part));
+    EXPECT_THAT(take_in_place("libblas.so.3", main), testing::UnorderedElementsAre(main, main, part));
     ASSERT_TRUE(fs::remove(host / main) && fs::remove(host / part));
   }
 }
