@@ -290,7 +290,7 @@ Result<std::set<Digest>> units_without_lto(const session::Session& session, cons
     const std::set<std::string> lto = lto_of(session, unit);
     if (lto.contains("") && lto.contains("full"))
       return refuse_unit(session, unit, " was compiled both with and without -flto",
-                         "its objects are the same here; the plugin runs on all or on none of them");
+                         "xaas cannot tell the two objects apart; compile the source in one way");
     if (lto.contains("thin") && is_input(record, unit))
       return refuse_unit(session, unit, " was compiled with -flto=thin",
                          "with -flto, the units of the link become one module, on which the plugin runs");

@@ -39,10 +39,10 @@ Result<void> keep_strong(std::string& bitcode, const std::set<std::string>& name
   llvm::Expected<llvm::BitcodeFileContents> contents =
       llvm::getBitcodeFileContents(llvm::MemoryBufferRef(bitcode, "bitcode"));
   if (!contents)
-    return make_error(ErrorKind::integrity, llvm::toString(contents.takeError()));
+    return make_error(ErrorKind::failed, "the bitcode for LTO: " + llvm::toString(contents.takeError()));
   const llvm::StringRef table = contents->Symtab;
   if (table.size() < sizeof(Header))
-    return make_error(ErrorKind::integrity, "bitcode without a symbol table");
+    return make_error(ErrorKind::failed, "the bitcode for LTO has no symbol table");
   const auto* header = reinterpret_cast<const Header*>(table.data());
   char* symbols = bitcode.data() + (table.data() - bitcode.data()) + header->Symbols.Offset;
   for (size_t i = 0; i < header->Symbols.Size; ++i) {

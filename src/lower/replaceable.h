@@ -10,12 +10,12 @@
 
 namespace xaas::lower {
 
-// Keeps LLVM from relying on the definitions of these names, which must not be hidden. Returns those that
-// were strong definitions, for keep_strong().
+// Keeps LLVM from relying on the definitions of these names. Hidden ones stay as they are, because nothing
+// replaces them. Returns those that were strong, for keep_strong().
 std::set<std::string> make_replaceable(llvm::Module& module, const std::set<std::string>& names);
 
-// Makes these names strong definitions for the linker that reads the bitcode. Error: integrity, if it has no
-// symbol table.
+// Makes these names strong definitions for the linker that reads the bitcode. It is what LLVM
+// has just written, so an error (failed) is no fault of the image.
 Result<void> keep_strong(std::string& bitcode, const std::set<std::string>& names);
 
 } // namespace xaas::lower

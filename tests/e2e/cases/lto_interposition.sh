@@ -1,8 +1,7 @@
 #!/bin/bash
 # LTO of a shared library whose functions and variables a program of the image defines anew: the library calls the program's, and
-# the code behind a call of a function that does not return in the library is still there. A weak definition
-# in the library does not take the place of its strong one. Libraries that nothing replaces are
-# optimized across their files.
+# the code behind a call of a function that does not return in the library is still there. A weak definition in the library does
+# not take the place of its strong one. Libraries that nothing replaces are optimized across their files.
 source "$E2E/lib.sh"
 needs jq cmake ninja clang-22 llvm-objdump-22
 [ "$(uname -m)" = x86_64 ] || skip "needs an x86-64 machine"

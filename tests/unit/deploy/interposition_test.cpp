@@ -71,7 +71,7 @@ TEST_F(Interposition, OptionsAndUnitsThatMayDefineAnyName) {
   EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("a"))));
   defined_.erase(main);
   EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("a", "b"))));
-  // A library of which nothing is known keeps what others know of themselves.
+  // A unit whose own names are unknown has nothing to mark: its assembly keeps it out of LTO.
   defined_[main] = {"main", "f"};
   defined_.erase(library);
   EXPECT_THAT(names(), IsEmpty());

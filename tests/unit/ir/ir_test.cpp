@@ -339,7 +339,8 @@ TEST_F(Modules, AssemblyOfInstructionsAlone) {
   for (const char* assembly :
        {".byte 1", "nop; .byte 1", "nop\\0A .incbin \\22x\\22", "1: .long 2", "1:.long 2", "$1 \\22x\\22",
         "nop;${1:c} x", "{.byte 1|nop}", "\\22.incbin\\22 x", "nop\\0D.byte 1", "nop\\0C.byte 1",
-        "/* \\0A */ .byte 1", "label: nop", "a.b : nop", ".Lone: nop", "$1: nop", "1: label: nop"})
+        "/* \\0A */ .byte 1", "label: nop", "a.b : nop", ".Lone: nop", "$1: nop", "1: label: nop", "a = b",
+        "nop; a=1"})
     EXPECT_FALSE(accepts(assembly)) << assembly;
   EXPECT_FALSE(only_instructions(*parse("module asm \".symver a, a@V1\"")));
   EXPECT_TRUE(suits_lto(*parse("!llvm.module.flags = !{!0}\n!0 = !{i32 1, !\"wchar_size\", i32 4}")));
