@@ -18,7 +18,13 @@ cases=("$@")
 passed=0 failed=0 skipped=0
 limit=${E2E_TIMEOUT:-900}
 current=
+TIMEFORMAT='%R %U %S'
 trap '[ -z "$current" ] || rm -rf "$current"; exit 130' INT TERM
+
+run_case() {
+  (cd "$current/work" && XAAS_CACHE_DIR=$current/cache XAAS_SITE_CONFIG=/nonexistent/config.json exec timeout -k 10 "$limit" bash -euo pipefail "$case") \
+    >"$current/log" 2>&1 </dev/null
+}
 
 for case in "${cases[@]}"; do
   case=$(realpath "$case") # the case runs elsewhere
@@ -26,11 +32,9 @@ for case in "${cases[@]}"; do
   current=$(mktemp -d "${TMPDIR:-/tmp}/xaas-e2e-$name-XXXXXX") || exit 1
   chmod 755 "$current"
   mkdir "$current/work"
-  start=$SECONDS
-  (cd "$current/work" && XAAS_CACHE_DIR=$current/cache XAAS_SITE_CONFIG=/nonexistent/config.json exec timeout -k 10 "$limit" bash -euo pipefail "$case") \
-    >"$current/log" 2>&1 </dev/null
+  { time run_case; } 2>"$current/time"
   code=$?
-  took="$((SECONDS - start)) s"
+  took=$(awk '{ printf "%.0f s, %.0f s of CPU time", $1, $2 + $3 }' "$current/time")
   [ -c /dev/null ] || { echo "/dev/null is not a device any more" >>"$current/log"; code=1; }
   case $code in
   0)
