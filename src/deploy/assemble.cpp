@@ -202,6 +202,8 @@ private:
     if (reader.form != LinkForm::plain) {
       options.lto_level = reader.form == LinkForm::thin ? inputs_.forms.lto_level : record.lto_level;
       XAAS_TRY(options.lto_target, plain_attributes(output.record, reader));
+      if (inputs_.profile)
+        options.llvm_options = lower::profile_options(inputs_.cold_for_size);
       options.cpu_seconds += 60 * static_cast<double>(inputs_.forms.bitcode());
     }
     if (reader.form == LinkForm::thin) {
@@ -244,16 +246,17 @@ private:
     if (const auto found = device_.objects.find(digest); found != device_.objects.end())
       for (const std::string& object : found->second)
         objects.emplace_back("device.o", object);
+    if (!objects.empty()) {
+      // These find their entries through the symbols for the ends of a section. This option keeps them with
+      // --gc-sections, although nothing refers to the section.
+      link::LinkItem& keep = record.items.emplace_back();
+      keep.kind = link::LinkItem::Kind::option;
+      keep.option = "-z";
+      keep.value = "nostart-stop-gc";
+    }
+    // LLVM keeps counters together with their functions, without that option.
     if (!profile_runtime_.empty() && record.kind != link::OutputKind::relocatable)
       objects.emplace_back("profile.o", profile_runtime_);
-    if (objects.empty())
-      return record;
-    // These find their entries through the symbols for the ends of a section. This option keeps
-    // them with --gc-sections, although nothing refers to the section.
-    link::LinkItem& keep = record.items.emplace_back();
-    keep.kind = link::LinkItem::Kind::option;
-    keep.option = "-z";
-    keep.value = "nostart-stop-gc";
     for (const auto& [name, object] : objects) {
       link::LinkItem& item = record.items.emplace_back();
       item.file = {RefKind::kit, digest_of(object), name};

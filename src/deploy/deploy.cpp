@@ -336,7 +336,7 @@ void report_lowered(const AssemblyInputs& inputs, const Lowered& lowered, Report
   report.counts = inputs.count;
   report.atomic_counts = lowered.profiling.atomic;
   if (inputs.profile)
-    report.profile = ProfileUse{inputs.profile->digest, lowered.profilable, lowered.profiled};
+    report.profile = ProfileUse{inputs.profile->digest, lowered.profilable.size(), lowered.profiled.size()};
   if (!lowered.without_counts.empty())
     report.warnings.push_back(
         {"profile", "", 0,
@@ -348,8 +348,11 @@ void report_lowered(const AssemblyInputs& inputs, const Lowered& lowered, Report
   if (!inputs.forms.has_lto())
     return;
   report.lto = Lto{lowered.objects.bitcode(), inputs.forms.without};
-  if (const uint64_t refused = lowered.objects.refused_bitcode())
-    report.lto->without[ir::unsuited_to_lto] = refused;
+  for (const Digest& unit : lowered.objects.refused_bitcode())
+    ++report.lto->without[std::string(lowered.interposed.contains(unit)
+                                          ? "a definition that another file of the image replaces, or "
+                                          : "") +
+                          ir::unsuited_to_lto];
 }
 
 // Packages the files, made from IR or from source (package.h), and writes the image.

@@ -11,14 +11,17 @@
 // LTO of the library finds that xerbla() does not return and removes the code behind the call. The test
 // program crashes there. Clang's own -flto does the same, but there the author asked for it.
 //
-// Approach: the image knows all of its links. Where a shared library defines a name that another link
-// defines as well, LTO of the library treats the definition as one that may be replaced
-// (lower/replaceable.cpp). Everything else is optimized as before.
+// Approach: the image knows all of its links. A unit of a shared library that defines a name which another
+// link defines as well is lowered to an object, of which LTO knows nothing. The other units of the library
+// are optimized as before.
 //
 // That holds for the same unit in both, too: what it calls, and its static variables, may be different ones.
 //
-// Rejected: -Bsymbolic, which breaks such programs for good; treating all exported functions so, which leaves
-// little of LTO in shared libraries.
+// Rejected: -Bsymbolic, which breaks such programs for good; objects for all units that export functions,
+// which leaves little of LTO in shared libraries; definitions made weak, which LLVM does not rely on. A weak
+// definition undoes what the unit's options say of it (-fno-semantic-interposition,
+// -Bsymbolic-non-weak-functions), and a linker takes the first of two weak definitions, where the library may
+// have a weak one in front of its strong one.
 #include "interposition.h"
 
 #include "forms.h"
@@ -28,11 +31,6 @@ namespace xaas::deploy {
 namespace {
 
 using RefKind = link::FileRef::Kind;
-
-void add_kit(const link::FileRef& file, LinkInputs& inputs) {
-  if (file.kind == RefKind::kit)
-    inputs.kit.emplace(file.digest, file.name);
-}
 
 // By options; scripts are among the link's files.
 std::set<std::string> assigned_names(const link::LinkRecord& record) {
@@ -57,17 +55,34 @@ bool may_interpose(const image::Bundle& bundle, const std::vector<Digest>& links
 
 LinkInputs inputs_of_link(const image::Bundle& bundle, const Digest& link) {
   LinkInputs inputs;
-  std::set<Digest> archives;
-  for (const link::LinkItem& item : bundle.links.at(link).items) {
-    if (item.kind == link::LinkItem::Kind::option)
-      continue;
-    reach(bundle, item.file, inputs.units, archives);
-    if (item.kind == link::LinkItem::Kind::input)
-      add_kit(item.file, inputs); // also shared libraries, which the loader may search first
+  std::set<Digest> archives, relocatable;
+  std::vector<Digest> links = {link};
+  const auto add = [&](const link::FileRef& file) {
+    if (file.kind == RefKind::kit)
+      inputs.kit.emplace(file.digest, file.name);
+    if (file.kind == RefKind::link && bundle.links.at(file.digest).kind == link::OutputKind::relocatable &&
+        relocatable.insert(file.digest).second)
+      links.push_back(file.digest);
+  };
+  while (!links.empty()) {
+    const bool own = links.back() == link;
+    const link::LinkRecord& record = bundle.links.at(links.back());
+    links.pop_back();
+    for (const std::string& name : assigned_names(record))
+      inputs.assigned.insert(name);
+    std::set<Digest> read;
+    for (const link::LinkItem& item : record.items) {
+      if (item.kind == link::LinkItem::Kind::option)
+        continue;
+      reach(bundle, item.file, own ? inputs.units : inputs.relocated, read);
+      if (item.kind == link::LinkItem::Kind::input)
+        add(item.file); // also shared libraries, which the loader may search first
+    }
+    for (const Digest& archive : read)
+      if (archives.insert(archive).second)
+        for (const link::ArchiveRecord::Member& member : bundle.archives.at(archive).members)
+          add(member.file);
   }
-  for (const Digest& archive : archives)
-    for (const link::ArchiveRecord::Member& member : bundle.archives.at(archive).members)
-      add_kit(member.file, inputs);
   return inputs;
 }
 
@@ -82,9 +97,10 @@ interposed_names(const image::Bundle& bundle, const std::vector<Digest>& links,
       continue;
     const LinkInputs inputs = inputs_of_link(bundle, link);
     definers[link] = inputs.units;
+    definers[link].insert(inputs.relocated.begin(), inputs.relocated.end());
     for (const auto& [file, name] : inputs.kit)
       definers[link].insert(file);
-    for (const std::string& name : assigned_names(bundle.links.at(link)))
+    for (const std::string& name : inputs.assigned)
       places[name].insert(link);
   }
   for (const auto& [link, files] : definers)

@@ -20,10 +20,12 @@ std::map<Digest, std::set<std::string>>
 interposed_names(const image::Bundle& bundle, const std::vector<Digest>& links,
                  const std::map<Digest, std::set<std::string>>& defined);
 
-// The units and the kit files (by digest, with their names) that a link may read.
+// What a link may read.
 struct LinkInputs {
   std::set<Digest> units;
-  std::map<Digest, std::string> kit;
+  std::set<Digest> relocated;        // units of relocatable objects among its inputs; LTO sees objects there
+  std::map<Digest, std::string> kit; // files by digest, with their names, also of relocatable objects
+  std::set<std::string> assigned;    // names that options define
 };
 LinkInputs inputs_of_link(const image::Bundle& bundle, const Digest& link);
 

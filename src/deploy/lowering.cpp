@@ -94,7 +94,7 @@ private:
     return found;
   }
 
-  // Links with LTO see all of a shared library; what other files of the image replace must stay replaceable.
+  // Links with LTO see all of a shared library, and must not rely on what other files of the image replace.
   // A link with plugins does as Clang does: its author asked for LTO.
   Result<void> plan_interposition() {
     if (!inputs_.forms.read.contains({LinkForm::thin}) || !may_interpose(inputs_.bundle, inputs_.usage.links))
@@ -104,6 +104,7 @@ private:
     for (const Digest& link : inputs_.usage.links) {
       const LinkInputs read = inputs_of_link(inputs_.bundle, link);
       units.insert(read.units.begin(), read.units.end());
+      units.insert(read.relocated.begin(), read.relocated.end());
       kit.insert(read.kit.begin(), read.kit.end());
     }
     std::map<Digest, std::set<std::string>> defined;
@@ -120,7 +121,7 @@ private:
     for (const auto& [digest, name] : kit) {
       XAAS_TRY(defined[digest], link::names_defined_by({{inputs_.contents.path(digest), name}}));
     }
-    interposed_ = interposed_names(inputs_.bundle, inputs_.usage.links, defined);
+    result_.interposed = interposed_names(inputs_.bundle, inputs_.usage.links, defined);
     return {};
   }
 
@@ -154,9 +155,9 @@ private:
 
   // For the object cache: what the unit's object is made of besides the unit.
   std::string key_of(const LoweredUnit& unit) const {
-    const auto interposed = interposed_.find(unit.first);
+    const auto interposed = result_.interposed.find(unit.first);
     return parts_key(inputs_, unit, result_.profiling) +
-           (unit.second != lower::Form::thin_lto || interposed == interposed_.end()
+           (unit.second != lower::Form::thin_lto || interposed == result_.interposed.end()
                 ? ""
                 : " interposed " + digest_of(lower::to_bytes(interposed->second)).to_string());
   }
@@ -184,10 +185,10 @@ private:
       want_functions(object.wanted);
     if (unit.second != lower::Form::symbols) {
       members_.want(object.wanted);
-      result_.profilable += object.profilable;
-      result_.profiled += object.profiled;
+      result_.profilable.insert(object.profilable.begin(), object.profilable.end());
+      result_.profiled.insert(object.profiled.begin(), object.profiled.end());
       if (unit_of(unit).profile && result_.profiling.kind == lower::Profiling::Kind::none &&
-          object.profilable > 0 && object.profiled == 0)
+          !object.profilable.empty() && object.profiled.empty())
         result_.without_counts.insert(unit_of(unit).source);
       return result_.objects.keep(unit, object);
     }
@@ -390,8 +391,8 @@ private:
       }
       job.plugins = inputs_.plugins.of(wanted.first);
     }
-    if (const auto names = interposed_.find(wanted.first);
-        names != interposed_.end() && wanted.second == lower::Form::thin_lto)
+    if (const auto names = result_.interposed.find(wanted.first);
+        names != result_.interposed.end() && wanted.second == lower::Form::thin_lto)
       job.interposed = names->second;
     if (const auto image = result_.device.images.find(wanted.first); image != result_.device.images.end())
       job.device_image = image->second;
@@ -411,10 +412,9 @@ private:
   Members members_;
   target::Cpu any_cpu_; // symbols are those of every CPU
   std::vector<LoweredUnit> missing_;
-  std::set<Digest> fetched_;                           // modules among others
-  std::map<Digest, std::set<std::string>> interposed_; // names of units
-  std::set<std::string> cuda_functions_;               // that the objects call
-  std::set<std::string> wanted_; // all names of objects, if libraries of CUDA's are replaced
+  std::set<Digest> fetched_;             // modules among others
+  std::set<std::string> cuda_functions_; // that the objects call
+  std::set<std::string> wanted_;         // all names of objects, if libraries of CUDA's are replaced
   Lowered result_;
 };
 

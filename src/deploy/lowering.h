@@ -21,7 +21,9 @@ struct Lowered {
   double fetch_seconds = 0, lower_seconds = 0;
   CriticalPath path = {};
   lower::Profiling profiling = {};
-  uint64_t profilable = 0, profiled = 0; // functions (lower::Object)
+  // Names of functions (lower::Object); those of a header count once.
+  std::set<std::string> profilable = {}, profiled = {};
+  std::map<Digest, std::set<std::string>> interposed = {}; // names of units of shared libraries, with LTO
   // Sources with a profile of the project that has no counts of their functions.
   std::set<std::string> without_counts = {};
 };

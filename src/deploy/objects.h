@@ -58,7 +58,7 @@ public:
   const lower::OwnCode& own(const LoweredUnit& unit) const { return units_.at(unit); }
   // Units that are bitcode, and units that should be but could only be lowered to objects.
   uint64_t bitcode() const { return bitcode_.size(); }
-  uint64_t refused_bitcode() const { return refused_bitcode_.size(); }
+  const std::set<Digest>& refused_bitcode() const { return refused_bitcode_; }
 
 private:
   fs::path directory_;

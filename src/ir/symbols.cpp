@@ -1,12 +1,14 @@
 #include <xaas/ir/back_ends.h>
 #include <xaas/ir/symbols.h>
 
+#include <llvm/ADT/SmallString.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Mangler.h>
 #include <llvm/IR/Module.h>
 #include <llvm/LTO/LTO.h>
 #include <llvm/Object/Archive.h>
@@ -22,10 +24,14 @@ namespace {
 
 using llvm::object::BasicSymbolRef;
 
+std::string without_version(llvm::StringRef name) {
+  return name.substr(0, name.find('@')).str();
+}
+
 void add(Symbols& symbols, llvm::StringRef name, uint32_t flags) {
   if (flags & BasicSymbolRef::SF_FormatSpecific || !(flags & BasicSymbolRef::SF_Global))
     return;
-  const std::string base = name.substr(0, name.find('@')).str();
+  const std::string base = without_version(name);
   if (flags & (BasicSymbolRef::SF_Undefined | BasicSymbolRef::SF_Common))
     symbols.wanted.insert(base);
   if (!(flags & BasicSymbolRef::SF_Undefined))
@@ -135,6 +141,20 @@ std::optional<Symbols> symbols_of(llvm::Module& module) {
     add(symbols, name, table.getSymbolFlags(symbol));
   }
   return symbols;
+}
+
+bool exports_any(const llvm::Module& module, const std::set<std::string>& names) {
+  llvm::Mangler mangler;
+  for (const llvm::GlobalValue& value : module.global_values()) {
+    if (value.isDeclaration() || !value.hasDefaultVisibility() ||
+        !(value.hasExternalLinkage() || value.hasWeakAnyLinkage()))
+      continue;
+    llvm::SmallString<64> name;
+    mangler.getNameWithPrefix(name, &value, false);
+    if (names.contains(without_version(name)))
+      return true;
+  }
+  return false;
 }
 
 Result<Symbols> symbols_of(const llvm::MemoryBufferRef& file) {

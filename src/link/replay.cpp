@@ -168,6 +168,8 @@ Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider
   if (lto) {
     staging.add("--lto-O" + std::to_string(*options.lto_level));
     add_target(staging, options.lto_target);
+    for (const std::string& option : options.llvm_options)
+      staging.add("-mllvm=-" + option);
     if (!options.lto_cache.empty()) {
       staging.add("--thinlto-cache-dir=" + fs::absolute(options.lto_cache).string());
       directories.push_back(options.lto_cache);

@@ -5,7 +5,6 @@
 #include "for_ptxas.h"
 #include "gpu_libraries.h"
 #include "profiling.h"
-#include "replaceable.h"
 
 #include <xaas/base/text.h>
 #include <xaas/cpukernel/link.h>
@@ -173,13 +172,11 @@ void collect_errors(llvm::LLVMContext& context, std::string& errors) {
 // time; elsewhere, another job would only be slower.
 class ScopedOption {
 public:
-  // `wanted`: else nothing is set.
-  static Result<ScopedOption> create(const char* name, const char* value, bool wanted) {
-    if (!wanted)
-      return ScopedOption(nullptr);
+  static Result<ScopedOption> create(llvm::StringRef assignment) { // "name=value"
+    const auto [name, value] = assignment.split('=');
     llvm::cl::Option* const option = llvm::cl::getRegisteredOptions().lookup(name);
     if (!option)
-      return make_error(ErrorKind::failed, std::string("LLVM has no option ") + name);
+      return make_error(ErrorKind::failed, "LLVM has no option " + name.str());
     option->addOccurrence(0, option->ArgStr, value);
     return ScopedOption(option);
   }
@@ -281,7 +278,6 @@ struct Setup {
   OwnCode own;
   std::shared_ptr<clang::CompilerInvocation> invocation;
   clang::BackendAction action;
-  std::set<std::string> replaceable = {};
 };
 
 } // namespace
@@ -325,11 +321,12 @@ static Result<Setup> set_up(const Job& job, llvm::Module& module) {
   }
   // Of a link that merges its units, the author asked for LTO, and answers for what these can be combined
   // with.
-  const bool suits = job.form == Form::lto ? ir::only_instructions(module) : ir::suits_lto(module);
+  const bool suits = job.form == Form::lto
+                         ? ir::only_instructions(module)
+                         : ir::suits_lto(module) && !ir::exports_any(module, job.interposed);
   if (is_for_lto(job.form) && !is_gpu(job.target) && suits) {
     XAAS_CHECK(ir::set_plain_attributes(module, set));
     ir::keep_sections(module);
-    setup.replaceable = make_replaceable(module, job.interposed);
     if (job.form == Form::lto)
       codegen.PrepareForLTO = 1;
     else
@@ -371,10 +368,12 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
 
   compiler.LoadRequestedPlugins(); // which this process has loaded
 
-  // Neither are blocks that never ran optimized for size.
-  XAAS_TRY(const ScopedOption without_size,
-           ScopedOption::create("pgso", "false",
-                                job.profiling.kind == Profiling::Kind::use && !job.profiling.cold_for_size));
+  std::vector<ScopedOption> for_profile;
+  if (job.profiling.kind == Profiling::Kind::use)
+    for (const std::string& option : profile_options(job.profiling.cold_for_size)) {
+      XAAS_TRY(ScopedOption scoped, ScopedOption::create(option));
+      for_profile.push_back(std::move(scoped));
+    }
   const NoFiles no_files;
   BoundedOutput object{limit};
   const auto run = [&](clang::CodeGenOptions& codegen, clang::BackendAction action) {
@@ -402,9 +401,8 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
     return make_error(ErrorKind::failed,
                       describe(job) + ": an object of more than " + std::to_string(limit.bytes) + " bytes");
   Object made{std::string(object.bytes), std::move(setup.own), {}};
-  XAAS_CHECK(keep_strong(made.bytes, setup.replaceable).in(describe(job)));
-  made.profilable = match->functions;
-  made.profiled = match->matched;
+  made.profilable = std::move(match->functions);
+  made.profiled = std::move(match->matched);
   if (is_gpu(job.target) || job.form == Form::working || job.form == Form::prepared)
     return made;
   XAAS_TRY(ir::Symbols symbols,
@@ -422,7 +420,7 @@ static Object symbols_object(llvm::Module& module) {
 
 // The loop vectorizer joins accesses to the members of structures, and moves them for that. In a loop whose
 // accesses are declared parallel, it does not ask whether one thread relies on their order.
-constexpr const char* joined_accesses = "enable-interleaved-mem-accesses";
+constexpr const char* without_joined_accesses = "enable-interleaved-mem-accesses=false";
 
 // The module gets its kernels for a CPU.
 static Result<std::vector<cpukernel::Kernel>> make_kernels(const Job& job, llvm::Module& module) {
@@ -456,7 +454,7 @@ static Result<Object> lower_kernels(const Job& job, llvm::Module& module, std::s
       host.options.codegen[option] = 1;
   host.options.codegen["UseInitArray"] = 1;
   XAAS_TRY(Setup setup, set_up(host, module).in(describe(job)));
-  XAAS_TRY(const ScopedOption without, ScopedOption::create(joined_accesses, "false", true));
+  XAAS_TRY(const ScopedOption without, ScopedOption::create(without_joined_accesses));
   XAAS_TRY(Object object, emit(host, module, std::move(setup), errors, limit));
   object.kernels = std::move(kernels);
   return object;

@@ -1,5 +1,6 @@
-// Form of an object in answers and caches: a line with what the source asked for beyond the target, two
-// numbers about its profile, the names that it wants, and the object.
+// Form of an object in answers and caches: a line with what the source asked for beyond the target, the names
+// of functions that a profile may have and has counts of, the names that it wants, its kernels, and the
+// object.
 #include <xaas/base/text.h>
 #include <xaas/lower/lower.h>
 
@@ -139,8 +140,8 @@ std::string to_bytes(const Object& object) {
   std::string bytes = object.own.assembly ? "asm" : "";
   for (const std::string& feature : object.own.features)
     bytes += " " + feature;
-  return bytes + "\n" + std::to_string(object.profilable) + ":" + std::to_string(object.profiled) + ":" +
-         to_bytes(object.wanted) + to_bytes(object.kernels) + object.bytes;
+  return bytes + "\n" + to_bytes(object.profilable) + to_bytes(object.profiled) + to_bytes(object.wanted) +
+         to_bytes(object.kernels) + object.bytes;
 }
 
 Result<Object> parse_object(std::string_view bytes) {
@@ -150,16 +151,12 @@ Result<Object> parse_object(std::string_view bytes) {
   Object object;
   XAAS_TRY(object.own, parse_own(std::string(bytes.substr(0, end))));
   bytes.remove_prefix(end + 1);
-  const std::optional<size_t> profilable = take_number(bytes, ':');
-  const std::optional<size_t> profiled = take_number(bytes, ':');
-  if (!profilable || !profiled)
-    return damaged("damaged numbers");
-  object.profilable = *profilable;
-  object.profiled = *profiled;
-  std::optional<std::set<std::string>> wanted = take_names(bytes);
-  if (!wanted)
-    return damaged("a damaged list of names");
-  object.wanted = *std::move(wanted);
+  for (std::set<std::string>* names : {&object.profilable, &object.profiled, &object.wanted}) {
+    std::optional<std::set<std::string>> taken = take_names(bytes);
+    if (!taken)
+      return damaged("a damaged list of names");
+    *names = *std::move(taken);
+  }
   std::optional<std::vector<cpukernel::Kernel>> kernels = take_kernels(bytes);
   if (!kernels)
     return damaged("a damaged list of kernels");

@@ -5,9 +5,9 @@
 
 #include <llvm/ADT/IntrusiveRefCntPtr.h>
 
-#include <cstdint>
 #include <memory>
 #include <set>
+#include <string>
 
 namespace clang {
 class CodeGenOptions;
@@ -23,7 +23,7 @@ namespace xaas::lower {
 
 // What the profile has for the functions of a module.
 struct ProfileMatch {
-  uint64_t functions = 0, matched = 0;
+  std::set<std::string> functions, matched;  // by their names in profiles
   std::set<const llvm::Function*> cold = {}; // by the source's own attribute
 };
 

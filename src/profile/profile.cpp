@@ -16,6 +16,7 @@
 
 #include <xaas/base/directory.h>
 #include <xaas/base/json.h>
+#include <xaas/base/process.h>
 #include <xaas/base/worker.h>
 #include <xaas/profile/profile.h>
 
@@ -188,16 +189,34 @@ Result<std::vector<FunctionCounts>> counts_of(const std::string& bytes) {
 
 constexpr std::string_view crashed = "the profile is probably damaged";
 
-// LLVM's readers check most of a profile, but not all of it. Their crash is no news about this program.
-Result<std::string> read_in_worker(const std::string& what, const WorkerTask& task) {
+// LLVM's readers check most of a profile, but not all of it. Their crash is no news about this program. Nor
+// is a lack of memory for a small file, which lies about the number of its counts.
+Result<std::string> read_in_worker(const std::string& what, uint64_t bytes, const WorkerTask& task) {
+  constexpr uint64_t most_for_a_byte = 1000;
   WorkerLimits limits;
   limits.cpu_seconds = longest;
   limits.name = "the reader of profiles";
   limits.fault = crashed;
   Result<std::string> answer = run_worker(what, task, limits);
-  if (!answer && answer.error().message.ends_with(crashed))
-    answer.error().kind = ErrorKind::integrity;
+  if (answer)
+    return answer;
+  Error& error = answer.error();
+  if (error.message.ends_with("ran out of memory") && bytes < memory_limit() / most_for_a_byte)
+    error.message += "; " + std::string(crashed);
+  if (error.message.ends_with(crashed))
+    error.kind = ErrorKind::integrity;
   return answer;
+}
+
+// Of several files whose reader crashed, the one that does it alone.
+Result<void> read_alone(const std::vector<File>& files) {
+  for (const File& file : files)
+    XAAS_CHECK(
+        read_in_worker("reading " + file.path.string(), file.content.size(), [&]() -> Result<std::string> {
+          XAAS_CHECK(Sums().add(file));
+          return std::string();
+        }));
+  return {};
 }
 
 } // namespace
@@ -206,20 +225,27 @@ Result<Profile> merge(std::vector<File> files) {
   std::sort(files.begin(), files.end(), [](const File& a, const File& b) {
     return std::pair(a.digest, a.path) < std::pair(b.digest, b.path);
   });
+  uint64_t all = 0;
+  for (const File& file : files)
+    all += file.content.size();
   // A line with the numbers, then the profile.
-  XAAS_TRY(std::string answer, read_in_worker("reading " + name_of(files), [&]() -> Result<std::string> {
-             Sums sums;
-             for (const File& file : files)
-               XAAS_CHECK(sums.add(file));
-             XAAS_TRY(const std::string bytes, sums.indexed());
-             XAAS_TRY(const std::vector<FunctionCounts> functions, counts_of(bytes));
-             uint64_t ran = 0, most = 0;
-             for (const FunctionCounts& function : functions) {
-               ran += function.most > 0;
-               most = std::max(most, function.most);
-             }
-             return Json{functions.size(), ran, most}.dump() + "\n" + bytes;
-           }));
+  const auto sum_up = [&]() -> Result<std::string> {
+    Sums sums;
+    for (const File& file : files)
+      XAAS_CHECK(sums.add(file));
+    XAAS_TRY(const std::string bytes, sums.indexed());
+    XAAS_TRY(const std::vector<FunctionCounts> functions, counts_of(bytes));
+    uint64_t ran = 0, most = 0;
+    for (const FunctionCounts& function : functions) {
+      ran += function.most > 0;
+      most = std::max(most, function.most);
+    }
+    return Json{functions.size(), ran, most}.dump() + "\n" + bytes;
+  };
+  Result<std::string> summed = read_in_worker("reading " + name_of(files), all, sum_up);
+  if (!summed && files.size() > 1 && summed.error().message.ends_with(crashed))
+    XAAS_CHECK(read_alone(files));
+  XAAS_TRY(const std::string answer, std::move(summed));
   const size_t end = std::min(answer.find('\n'), answer.size());
   XAAS_TRY(const Json numbers, parse_json(answer.substr(0, end), "the reader of profiles"));
   Profile profile;
@@ -239,7 +265,8 @@ Result<Profile> read_profile(const std::vector<fs::path>& paths) {
 }
 
 Result<std::vector<FunctionCounts>> functions_of(const Profile& profile) {
-  XAAS_TRY(const std::string answer, read_in_worker("reading a profile", [&]() -> Result<std::string> {
+  XAAS_TRY(const std::string answer,
+           read_in_worker("reading a profile", profile.bytes->size(), [&]() -> Result<std::string> {
              XAAS_TRY(const std::vector<FunctionCounts> functions, counts_of(*profile.bytes));
              Json list = Json::array();
              for (const FunctionCounts& function : functions)

@@ -6,11 +6,12 @@
 //
 // Approach: LLVM's own header has the layout of everything in that format. With it, this file is all that is left. It is
 // carried as IR for each architecture and lowered like the application. Every program and library has a copy of its own,
-// with hidden symbols, and writes a file of its own. A file appears whole, by renaming, and no file is written twice, so
-// ranks need no locks on a network file system.
+// with hidden symbols, and writes a file of its own. A file appears whole, and none is written twice, so ranks need no
+// locks on a network file system.
 //
 // Where: $LLVM_PROFILE_FILE, in which %p is the process, %h the host, and %m the program or library by the names of its
-// functions. Without %m, that is appended, because a process may have several.
+// functions. Without %m, that is appended, because a process may have several. A number follows it where the file is
+// there already: of a library with the same names, or of one that was loaded before.
 //
 // Besides counts, it keeps the commonest targets of calls through pointers and the commonest lengths of memcpy() and the like,
 // as lists at each such place. Like compiler-rt's, these lists may lose counts between threads.
@@ -26,9 +27,12 @@ int gethostname(char*, size_t);
 int open(const char*, int, ...);
 long write(int, const void*, size_t);
 int close(int);
+int access(const char*, int);
+int link(const char*, const char*);
 int rename(const char*, const char*);
 int unlink(const char*);
-enum { write_only = 01, create = 0100, exclusive = 0200 };
+int* __errno_location(void);
+enum { write_only = 01, create = 0100, exclusive = 0200, file_exists = 17 };
 
 #define INSTR_PROF_VISIBILITY static __attribute__((unused))
 #define VALUE_PROF_KIND(Enumerator, Value, Description) Enumerator = Value,
@@ -70,7 +74,7 @@ extern value_node __start___llvm_prf_vnds[] HIDDEN __attribute__((weak)), __stop
 extern const uint64_t INSTR_PROF_RAW_VERSION_VAR HIDDEN __attribute__((weak)); // of instrumented modules
 HIDDEN int INSTR_PROF_PROFILE_RUNTIME_VAR;                                     // which they may refer to
 
-enum { longest_list = 16, longest_path = 4096 };
+enum { longest_list = 16, longest_path = 4096, most_files = 100000 };
 
 // Takes a node of those that the module has for all of its places; null if none is left.
 static value_node* new_node(void) {
@@ -153,8 +157,17 @@ static uint64_t signature(void) { // FNV-1a
   return hash;
 }
 
-static void expand(path* to, const char* pattern) {
+static void append_signature(path* to, unsigned number) {
+  append_number(to, signature(), 16);
+  if (number > 0) {
+    append(to, ".", 1);
+    append_number(to, number, 10);
+  }
+}
+
+static void expand(path* to, const char* pattern, unsigned number) {
   int has_signature = 0;
+  to->length = 0;
   for (; *pattern; ++pattern) {
     if (*pattern != '%') {
       append(to, pattern, 1);
@@ -170,7 +183,7 @@ static void expand(path* to, const char* pattern) {
       append(to, host, length_of(host));
       break;
     case 'm':
-      append_number(to, signature(), 16);
+      append_signature(to, number);
       has_signature = 1;
       break;
     case 0:
@@ -182,7 +195,7 @@ static void expand(path* to, const char* pattern) {
   }
   if (!has_signature) {
     append(to, ".", 1);
-    append_number(to, signature(), 16);
+    append_signature(to, number);
   }
 }
 
@@ -299,23 +312,42 @@ static int write_profile(int file) {
          write_part(file, __start___llvm_prf_names, __stop___llvm_prf_names) && write_values(file);
 }
 
+// Leaves the file whole, or not at all. False with the error `file_exists` if there is one with that name.
+static int write_new_file(const path* final) {
+  static path unfinished; // the stack may be small
+  unfinished = *final;
+  append(&unfinished, ".new", 4);
+  if (access(final->text, 0) == 0) {
+    *__errno_location() = file_exists;
+    return 0;
+  }
+  const int file = open(unfinished.text, write_only | create | exclusive, 0666);
+  if (file < 0)
+    return 0;
+  const int written = write_profile(file);
+  const int whole = close(file) == 0 && written;
+  int there = whole && link(unfinished.text, final->text) == 0;
+  const int error = whole && !there ? *__errno_location() : 0;
+  if (whole && !there && error != file_exists && rename(unfinished.text, final->text) == 0)
+    return 1; // on a file system without hard links
+  unlink(unfinished.text);
+  *__errno_location() = error;
+  return there;
+}
+
 // After all other destructors, which are counted, too.
 __attribute__((destructor(101))) static void write_when_it_ends(void) {
   if (__start___llvm_prf_data == __stop___llvm_prf_data)
     return;
-  static path final, unfinished; // the stack may be small
-  final.length = 0;
+  static path final;
   const char* const pattern = getenv("LLVM_PROFILE_FILE");
-  expand(&final, pattern && *pattern ? pattern : "default-%p.profraw");
-  unfinished = final;
-  append(&unfinished, ".new", 4);
-  const int file = open(unfinished.text, write_only | create | exclusive, 0666);
-  const int written = file >= 0 && write_profile(file);
-  const int closed = file >= 0 && close(file) == 0;
-  if (written && closed && rename(unfinished.text, final.text) == 0)
-    return;
-  if (file >= 0)
-    unlink(unfinished.text);
+  for (unsigned number = 0; number < most_files; ++number) {
+    expand(&final, pattern && *pattern ? pattern : "default-%p.profraw", number);
+    if (write_new_file(&final))
+      return;
+    if (*__errno_location() != file_exists)
+      break;
+  }
   static path message;
   message.length = 0;
   append(&message, "xaas: the profile cannot be written: ", 37);

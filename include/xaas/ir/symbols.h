@@ -27,6 +27,11 @@ struct Symbols {
 // in a function has macros, which may define any name.
 std::optional<Symbols> symbols_of(llvm::Module& module);
 
+// True if the module defines one of these names so that, in a shared library, a definition elsewhere may
+// replace it: with default visibility, and not as an inline function of C++, which is equal everywhere.
+// Common symbols do not count, because no optimization relies on them.
+bool exports_any(const llvm::Module& module, const std::set<std::string>& names);
+
 // Symbols of an object, a shared library (its dynamic ones), bitcode, or an archive of such files. Anything
 // else, or a damaged file: integrity error.
 Result<Symbols> symbols_of(const llvm::MemoryBufferRef& file);

@@ -25,6 +25,8 @@ struct ReplayOptions {
   std::optional<unsigned> lto_level = {};
   // With `lto_level`: of functions that have no attributes of a target because plugins made them.
   ir::TargetAttributes lto_target = {};
+  // With `lto_level`: LLVM's options for it ("name=value").
+  std::vector<std::string> llvm_options = {};
   // A directory in which the LTO links of one deploy share what they compiled: programs with a library's
   // objects in common compile most of them once. Empty: none. The linker may write there, so each image needs
   // its own.

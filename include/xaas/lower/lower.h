@@ -21,7 +21,8 @@ enum class Form {
   object,
   working,  // an object compiled as fast as possible, without optimization; only the build runs it
   thin_lto, // bitcode with a summary, after ThinLTO's pre-link pipeline; but an object if the module has
-            // inline assembly that a link must not assemble (ir::suits_lto())
+            // inline assembly that a link must not assemble (ir::suits_lto()), or defines one of
+            // Job::interposed
   // Bitcode that a link merges with that of other units: of a unit for GPUs for link_device_code()
   // (device_link.h), of one for the host as Clang's -flto=full compiles it, or an object as for thin_lto.
   lto,
@@ -41,6 +42,10 @@ std::string name(Form form);
 constexpr bool is_for_lto(Form form) {
   return form == Form::thin_lto || form == Form::lto;
 }
+
+// LLVM's options ("name=value", as for -mllvm) with which code is optimized by the counts of a profile
+// (Profiling::Kind::use), also in links with LTO.
+std::vector<std::string> profile_options(bool cold_for_size);
 
 // One of the modules whose device code is linked.
 struct LinkedSource {
@@ -109,7 +114,7 @@ struct Object {
   double cpu_seconds = 0;                      // that lowering took, if a worker did it now
   // With Profiling::Kind::use and own: functions of the module that a profile can have counts of, and those
   // of which it has some. `own` sees only those that a first round of inlining leaves.
-  uint64_t profilable = 0, profiled = 0;
+  std::set<std::string> profilable = {}, profiled = {};
 };
 // The form in which a worker answers and a cache stores it. Parsing anything else is an integrity error.
 std::string to_bytes(const Object& object);

@@ -17,6 +17,8 @@ namespace xaas::ir {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Optional;
 
 TEST(UnitJson, RoundTripAndErrors) {
   Unit unit{"src/a.c", digest_of("m"), digest_of("o"), {"haswell", "native", {"+avx2", "-sse4.1"}}};
@@ -306,6 +308,26 @@ TEST_F(Modules, VscaleRangesFollowFromFeatures) {
   canonical(*four, with);
   ASSERT_TRUE(retarget(*four, without, false, "a.c"));
   EXPECT_EQ(range(*four, "plain"), "vscale_range(4,4)");
+}
+
+// LTO adds its target's features to functions that have none of their own.
+TEST_F(Modules, FunctionsWithoutTargetAttributesGetTheUnits) {
+  const auto module = parse("define void @none() { ret void }\ndefine void @cpu() #0 { ret void }\n"
+                            "define void @both() #1 { ret void }\ndeclare void @other()\n"
+                            "attributes #0 = { \"target-cpu\"=\"nehalem\" }\nattributes #1 = {" +
+                            std::string(attributes_v1));
+  ASSERT_TRUE(set_plain_attributes(*module, instructions("haswell")));
+  const auto attribute = [&](const char* name, const char* kind) -> std::optional<std::string> {
+    const llvm::Attribute found = module->getFunction(name)->getFnAttribute(kind);
+    return found.isValid() ? std::optional(found.getValueAsString().str()) : std::nullopt;
+  };
+  EXPECT_EQ(attribute("none", "target-cpu"), "haswell");
+  EXPECT_THAT(attribute("none", "target-features"), Optional(HasSubstr("+avx2")));
+  EXPECT_EQ(attribute("cpu", "target-cpu"), "nehalem");
+  EXPECT_EQ(attribute("cpu", "target-features"), "");
+  EXPECT_EQ(attribute("both", "target-cpu"), "x86-64");
+  EXPECT_THAT(attribute("both", "target-features"), Optional(Not(HasSubstr("avx"))));
+  EXPECT_EQ(attribute("other", "target-cpu"), std::nullopt);
 }
 
 TEST_F(Modules, AnAttributeEqualToTheBaseIsKept) {
