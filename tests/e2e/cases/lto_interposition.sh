@@ -70,3 +70,83 @@ exit 3"
   grep -q '<work>' code || fail "no code of work()"
   if grep -q 'helper' code; then fail "helper() is called: $(cat code)"; fi
 done
+
+# What the author says of a library's own calls holds with LTO, too (-fno-semantic-interposition, -Bsymbolic-non-weak-functions). A
+# weak default that has an alias does not take the place of the strong definition. A program's definitions may come from a
+# relocatable object, here in an archive.
+mkdir calls
+cat >calls/Makefile <<'END'
+CFLAGS = -O2 -fPIC
+all: prog strict
+libown.so libnonweak.so libopen.so: %.so: %-f.o %-g.o
+	$(CC) -shared -fuse-ld=lld $(LDFLAGS) $^ -o $@
+libown.so: CFLAGS += -fno-semantic-interposition
+libnonweak.so: LDFLAGS += -Wl,-Bsymbolic-non-weak-functions
+libreport.so: default.o strong.o
+	$(CC) -shared $^ -o $@
+%-f.o: f.c
+	$(CC) $(CFLAGS) -DNAME=$(patsubst lib%-f.o,%,$@) -c $< -o $@
+%-g.o: g.c
+	$(CC) $(CFLAGS) -DNAME=$(patsubst lib%-g.o,%,$@) -c $< -o $@
+part.o: replaced.o
+	$(LD) -r $^ -o $@
+libpart.a: part.o
+	$(AR) rc $@ $^
+strict: main.o libown.so libnonweak.so libopen.so libreport.so
+	$(CC) main.o -L. -lown -lnonweak -lopen -lreport -o $@
+prog: main.o libpart.a strict
+	$(CC) main.o -L. -Wl,--whole-archive -lpart -Wl,--no-whole-archive -lown -lnonweak -lopen -lreport -o $@
+install: all
+	install -D -t $(DESTDIR)/usr/local/bin prog strict
+	install -D -t $(DESTDIR)/usr/local/lib libown.so libnonweak.so libopen.so libreport.so
+END
+cat >calls/f.c <<'END'
+#define JOIN_(a, b) a##_##b
+#define JOIN(a, b) JOIN_(a, b)
+int JOIN(h, NAME)(int);
+__attribute__((noinline)) int JOIN(g, NAME)(int a) { return a + 1; }
+int JOIN(f, NAME)(int a) { return JOIN(g, NAME)(a) * 10 + JOIN(h, NAME)(a); }
+END
+cat >calls/g.c <<'END'
+#define JOIN_(a, b) a##_##b
+#define JOIN(a, b) JOIN_(a, b)
+int JOIN(h, NAME)(int a) { return a + 5; }
+END
+cat >calls/default.c <<'END'
+#include <stdio.h>
+__attribute__((weak)) void report(int a) { printf("default %d\n", a); }
+void report_default(int) __attribute__((alias("report")));
+void call_report(int a) { report(a); }
+END
+printf '#include <stdio.h>\nvoid report(int a) { printf("strong %%d\\n", a); }\n' >calls/strong.c
+cat >calls/replaced.c <<'END'
+#include <stdio.h>
+int g_own(int a) { return a + 100; }
+int g_nonweak(int a) { return a + 100; }
+int g_open(int a) { return a + 100; }
+int h_own(int a) { return a + 2000; }
+int h_nonweak(int a) { return a + 2000; }
+int h_open(int a) { return a + 2000; }
+void report(int a) { printf("program %d\n", a); }
+END
+cat >calls/main.c <<'END'
+#include <stdio.h>
+int f_own(int), f_nonweak(int), f_open(int);
+void call_report(int), report(int);
+int main(void) {
+  printf("own %d nonweak %d open %d\n", f_own(1), f_nonweak(1), f_open(1));
+  fflush(stdout);
+  call_report(7);
+  report(8);
+}
+END
+echo '{"name": "calls", "build": {"system": "make"}, "isa": []}' >calls/xaas.json
+cp -r calls native
+make -s -C native CC=clang-22 LD=ld.lld-22 AR=llvm-ar-22
+"$XAAS" build calls -o oci:app:calls -q >/dev/null
+rm -rf tree
+"$XAAS" deploy oci:app:calls -o rootfs:tree -q --lto --format json >calls.json
+for program in prog strict; do
+  expect_equal "$program with LTO" "$(run $program)" "$(LD_LIBRARY_PATH=$PWD/native native/$program)"
+done
+assert_json calls.json '.lto.without | to_entries | any(.key | startswith("a definition that another file of the image replaces"))'

@@ -203,6 +203,112 @@ expect_equal "digest by an attached profile" "$(jq -r .digest auto.json)" "$(jq 
 expect_exit 2 "$XAAS" profile attach counts
 expect_exit 2 "$XAAS" profile show counts --image oci:app:ir
 
+# Libraries with the same functions in one process, and one that is loaded again: each leaves a file. What --gc-sections removes
+# needs no definitions.
+mkdir libraries
+cat >libraries/Makefile <<'END'
+CFLAGS = -O2 -fPIC -ffunction-sections
+all: loader one.so two.so
+%.so: library.c
+	$(CC) $(CFLAGS) -DTIMES=$(if $(filter one,$*),3,5) -shared $< -o $@
+loader: loader.c dead.c
+	$(CC) $(CFLAGS) -Wl,--gc-sections $^ -ldl -o $@
+install: all
+	install -D -t $(DESTDIR)/usr/local/bin loader
+	install -D -t $(DESTDIR)/usr/local/lib one.so two.so
+END
+echo 'int run(int count) { int sum = 0; for (volatile int i = 0; i < count; ++i) sum += i * TIMES; return sum; }' >libraries/library.c
+echo 'void nowhere(void); void dead(void) { nowhere(); }' >libraries/dead.c
+cat >libraries/loader.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int count, char **names) {
+  for (int i = 1; i < count; ++i) {
+    void *library = dlopen(names[i], RTLD_NOW);
+    if (!library)
+      return 1;
+    printf("%d\n", ((int (*)(int))dlsym(library, "run"))(1000));
+    dlclose(library);
+  }
+}
+END
+echo '{"name": "libraries", "build": {"system": "make"}, "isa": []}' >libraries/xaas.json
+"$XAAS" build libraries -o oci:images:libraries -q >/dev/null
+"$XAAS" deploy oci:images:libraries -o rootfs:libraries-tree --profile-generate -q >/dev/null
+mkdir loaded
+places=$PWD/libraries-tree/usr/local/lib
+LLVM_PROFILE_FILE=$PWD/loaded/%m-%p.profraw run libraries-tree loader "$places/one.so" "$places/two.so" "$places/one.so" >stdout
+expect_equal "files of a loader and three libraries" "$(find loaded -type f | wc -l)" 4
+"$XAAS" profile show loaded --format json >show.json
+assert_json show.json '[.top[] | select(.name == "run") | .most] | length == 1 and .[0] >= 2997 and .[0] <= 3003'
+
+# A profile has all functions of a header in common with another program, in each of its files, and no other.
+mkdir header
+cat >header/Makefile <<'END'
+users: user1.cpp user2.cpp user3.cpp user4.cpp user5.cpp main.cpp
+	$(CXX) -O2 -DUSER=$(USER) $^ -o $@
+install: users
+	install -D users $(DESTDIR)/usr/local/bin/users
+END
+cat >header/all.h <<'END'
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+__attribute__((noinline)) inline int of_all(int a) {
+  int sum = 0;
+  for (; a > 1; a = a % 2 ? a * 3 + 1 : a / 2)
+    sum += a;
+  return sum;
+}
+END
+for i in 1 2 3 4 5; do
+  printf '#include "all.h"\nint JOIN(USER, %d)(int a) { return a > %d ? of_all(a) : a; }\n' $i $i >header/user$i.cpp
+done
+cat >header/main.cpp <<'END'
+#include "all.h"
+int JOIN(USER, 1)(int), JOIN(USER, 2)(int), JOIN(USER, 3)(int), JOIN(USER, 4)(int), JOIN(USER, 5)(int);
+int main(int count, char **) {
+  return JOIN(USER, 1)(count) + JOIN(USER, 2)(count) + JOIN(USER, 3)(count) + JOIN(USER, 4)(count) + JOIN(USER, 5)(count) - 5;
+}
+END
+for user in mine yours; do
+  echo '{"name": "header", "build": {"system": "make", "arguments": ["USER='$user'"]}, "isa": []}' >header/xaas.json
+  "$XAAS" build header -o oci:images:$user -q >/dev/null
+  "$XAAS" deploy oci:images:$user -o rootfs:header-$user --profile-generate -q >/dev/null
+  LLVM_PROFILE_FILE=$PWD/header-$user.profraw.%m run header-$user users
+done
+expect_error 3 'has counts of 7 functions, of which 2 fit' "$XAAS" deploy oci:images:mine -o oci:out:no --profile header-yours.profraw.* -q
+"$XAAS" deploy oci:images:mine -o oci:out:header --profile header-mine.profraw.* -q --format json >header.json
+assert_json header.json '.profile.functions == 7 and .profile.matched == 7'
+
+# The loop runs three times on average. There is vector code for long runs, but none with masks for short ones.
+mkdir short
+cat >short/short.c <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) void scale(float *values, float by, int count) {
+  for (int i = 0; i < count; ++i)
+    values[i] /= by;
+}
+int main(int count, char **arguments) {
+  float values[3] = {1, 2, 3};
+  for (int i = 0; i < 1000; ++i)
+    scale(values, count, count > 1 ? atoi(arguments[1]) : 3);
+  return values[0] != 1;
+}
+END
+printf 'short: short.c\n\t$(CC) -O3 short.c -o short\ninstall: short\n\tinstall -D short $(DESTDIR)/usr/local/bin/short\n' >short/Makefile
+echo '{"name": "short", "build": {"system": "make"}, "isa": []}' >short/xaas.json
+"$XAAS" build short -o oci:images:short -q >/dev/null
+"$XAAS" deploy oci:images:short -o rootfs:short-train --profile-generate --cpu x86-64 -q >/dev/null
+LLVM_PROFILE_FILE=$PWD/short.profraw.%m run short-train short
+for options in "" "--lto"; do
+  rm -rf short-fast
+  # shellcheck disable=SC2086 # several words
+  "$XAAS" deploy oci:images:short -o rootfs:short-fast --profile short.profraw.* --cpu x86-64-v4 -q $options >/dev/null
+  llvm-objdump-22 -d --disassemble-symbols=scale short-fast/usr/local/bin/short >code
+  finds 'vdivps' <code || fail "scale() is not vectorized: $(cat code)"
+  if finds '{%k' <code; then fail "scale() has masks: $(cat code)"; fi
+done
+
 # Files that are not profiles, and a profile of another program.
 mkdir other empty
 echo 'int one(int a) { return a % 3 ? a : 1; } int two(int a) { return a > 7 ? one(a) : 2; } int main(int count, char **arguments) { return arguments[0] ? two(count) - 2 : 1; }' >other/main.c

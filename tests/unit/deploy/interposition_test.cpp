@@ -77,6 +77,25 @@ TEST_F(Interposition, OptionsAndUnitsThatMayDefineAnyName) {
   EXPECT_THAT(names(), IsEmpty());
 }
 
+// Also in an archive. LTO sees an object in their place.
+TEST_F(Interposition, PartsOfRelocatableObjectsReplace) {
+  const Digest library = unit("a.c", {"a", "b", "c"}), part = unit("part.c", {"a"}),
+               member = unit("member.c", {"b"});
+  link(link::OutputKind::relocatable, "part.o", {of(part)});
+  link(link::OutputKind::relocatable, "member.o", {of(member)}, "c");
+  const link::FileRef first = {link::FileRef::Kind::link, links_[0], "part.o"};
+  link::ArchiveRecord archive;
+  archive.members.push_back({"member.o", {link::FileRef::Kind::link, links_[1], "member.o"}});
+  bundle_.archives[archive.digest()] = archive;
+  link(link::OutputKind::shared, "liba.so", {of(library)});
+  link(link::OutputKind::executable, "main",
+       {first, {link::FileRef::Kind::archive, archive.digest(), "libmember.a"}});
+  EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("a", "b", "c"))));
+  const LinkInputs inputs = inputs_of_link(bundle_, links_.back());
+  EXPECT_THAT(inputs.units, IsEmpty());
+  EXPECT_THAT(inputs.relocated, testing::UnorderedElementsAre(part, member));
+}
+
 TEST_F(Interposition, NothingReplacesFunctionsOfPrograms) {
   const Digest one = unit("one.c", {"main", "help"}), two = unit("two.c", {"main", "help"});
   link(link::OutputKind::executable, "one", {of(one)});

@@ -40,6 +40,25 @@ TEST(Symbols, OfAModule) {
   EXPECT_THAT(symbols->wanted, ElementsAre("callee", "elsewhere", "in_asm", "table"));
 }
 
+TEST(Symbols, ThatAnotherFileMayReplace) {
+  llvm::LLVMContext context;
+  const auto module = module_of("@table = common global [4 x i32] zeroinitializer\n"
+                                "@own = hidden global i32 0\n"
+                                "@data = global i32 0\n"
+                                "@alias = alias i32, ptr @own\n"
+                                "declare void @callee()\n"
+                                "define linkonce_odr void @inlined() { ret void }\n"
+                                "define weak void @overridden() { ret void }\n"
+                                "define available_externally void @elsewhere() { ret void }\n"
+                                "define internal void @local() { ret void }\n"
+                                "define void @\"\\01read@@V1\"() { call void @callee() ret void }\n",
+                                context);
+  for (const char* name : {"data", "alias", "overridden", "read"})
+    EXPECT_TRUE(exports_any(*module, {"other", name})) << name;
+  EXPECT_FALSE(exports_any(*module, {"table", "own", "callee", "inlined", "elsewhere", "local", "other"}));
+  EXPECT_FALSE(exports_any(*module, {}));
+}
+
 TEST(Symbols, OfBitcode) {
   llvm::LLVMContext context;
   const auto module = module_of(program, context);

@@ -120,6 +120,18 @@ TEST_F(ProfileTest, WhatIsNoProfileIsNamed) {
   EXPECT_THAT(error_of({path("odd"), path("other")}).message, HasSubstr("another number of counts for main"));
 }
 
+// One that claims many counts leaves no memory for them. Its name is known although others are read with it.
+TEST_F(ProfileTest, CountsThatCannotBeThereAreNamed) {
+  write("odd", indexed({{"main", 1, {1}}}));
+  write("large", ":ir\nmain\n1\n" + std::to_string(uint64_t(1) << 60) + "\n1\n");
+  for (const std::vector<fs::path>& files :
+       {std::vector{path("large")}, std::vector{path("odd"), path("large")}}) {
+    const Error error = error_of(files);
+    EXPECT_EQ(error.kind, ErrorKind::integrity) << error.message;
+    EXPECT_THAT(error.message, HasSubstr(path("large").string()));
+  }
+}
+
 // Anybody may have written the files. Whatever is in them, this process goes on.
 TEST_F(ProfileTest, DamagedFilesAreErrors) {
   Records records;
