@@ -68,8 +68,9 @@ END
 "$XAAS" build src -o oci:app:ir -q >/dev/null
 "$XAAS" deploy oci:app:ir -o rootfs:plain -q >/dev/null
 "$XAAS" deploy oci:app:ir -o rootfs:lto --lto -q --format json >lto.json
-# Inputs of `ld -r` stay objects.
-assert_json lto.json '.lto == {units: 9, without: {}} and .modules == {lowered: 9, cached: 2, unneeded: 0}'
+# Inputs of `ld -r` stay objects, and hidden.c, which the programs may take from the archive as well.
+assert_json lto.json '.lto.units == 8 and (.lto.without | to_entries | length == 1 and (.[0] | .value == 1 and
+  (.key | startswith("a definition that another file of the image replaces")))) and .modules == {lowered: 9, cached: 2, unneeded: 0}'
 run() { "$1/lib64/ld-linux-x86-64.so.2" --library-path "$1/lib/x86_64-linux-gnu:$1/usr/lib/x86_64-linux-gnu:$1/usr/local/lib" "$1/usr/local/bin/$2"; }
 for program in one two; do
   expect_equal "output" "$(run plain $program)" "$program: 1 1101 22 12 69 12 12 3 78"
