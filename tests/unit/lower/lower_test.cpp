@@ -321,9 +321,9 @@ TEST(Lower, SaysWhatTheSourceAskedForItself) {
   EXPECT_EQ(again->own, object->own);
   EXPECT_EQ(again->bytes, object->bytes);
   EXPECT_TRUE(parse_object("\n0\n0\n0\n0\nELF"));
-  for (const char* damaged :
-       {"", "asm", "what\n0\n0\n0\n0\nELF", " nofeature\n0\n0\n0\n0\nELF", "asm\nELF", "\n1\nELF", "\n0\n1\nELF",
-        "\n0\n0\n1\nELF", "\n0\n0\n0\nELF", "\n0\n0\n1\n9:a", "\n-1\n", "\n99999999999999999999\n"})
+  for (const char* damaged : {"", "asm", "what\n0\n0\n0\n0\nELF", " nofeature\n0\n0\n0\n0\nELF", "asm\nELF",
+                              "\n1\nELF", "\n0\n1\nELF", "\n0\n0\n1\nELF", "\n0\n0\n0\nELF", "\n0\n0\n1\n9:a",
+                              "\n-1\n", "\n99999999999999999999\n"})
     EXPECT_FALSE(parse_object(damaged)) << damaged;
 }
 
