@@ -192,8 +192,10 @@ constexpr std::string_view crashed = "the profile is probably damaged";
 // LLVM's readers check most of a profile, but not all of it. Their crash is no news about this program. Nor
 // is a lack of memory for a small file, which lies about the number of its counts.
 Result<std::string> read_in_worker(const std::string& what, uint64_t bytes, const WorkerTask& task) {
-  constexpr uint64_t most_for_a_byte = 1000;
+  constexpr uint64_t at_least = uint64_t(1) << 30, most_for_a_byte = 1000;
+  const uint64_t enough = at_least + most_for_a_byte * bytes;
   WorkerLimits limits;
+  limits.memory = std::min(enough, memory_limit());
   limits.cpu_seconds = longest;
   limits.name = "the reader of profiles";
   limits.fault = crashed;
@@ -201,7 +203,7 @@ Result<std::string> read_in_worker(const std::string& what, uint64_t bytes, cons
   if (answer)
     return answer;
   Error& error = answer.error();
-  if (error.message.ends_with("ran out of memory") && bytes < memory_limit() / most_for_a_byte)
+  if (error.message.ends_with("ran out of memory") && limits.memory == enough)
     error.message += "; " + std::string(crashed);
   if (error.message.ends_with(crashed))
     error.kind = ErrorKind::integrity;
