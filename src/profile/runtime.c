@@ -11,7 +11,7 @@
 //
 // Where: $LLVM_PROFILE_FILE, in which %p is the process, %h the host, and %m the program or library by the names of its
 // functions. Without %m, that is appended, because a process may have several. A number follows it where the file is
-// there already: of a library with the same names, or of one that was loaded before.
+// there already: of a library with the same names, of one that was loaded before, or of an earlier run.
 //
 // Besides counts, it keeps the commonest targets of calls through pointers and the commonest lengths of memcpy() and the like,
 // as lists at each such place. Like compiler-rt's, these lists may lose counts between threads.
@@ -326,7 +326,7 @@ static int write_new_file(const path* final) {
     return 0;
   const int written = write_profile(file);
   const int whole = close(file) == 0 && written;
-  int there = whole && link(unfinished.text, final->text) == 0;
+  const int there = whole && link(unfinished.text, final->text) == 0;
   const int error = whole && !there ? *__errno_location() : 0;
   if (whole && !there && error != file_exists && rename(unfinished.text, final->text) == 0)
     return 1; // on a file system without hard links

@@ -6,7 +6,7 @@
 #
 # --root     keeps the root there; a root from an earlier run is reused, with a new clone
 # --ccache   lends the build this directory of compiled objects, with this machine's ccache
-# CTEST-ARGUMENT: for ctest, such as -R e2e.gpu_cuda; then only these tests run
+# CTEST-ARGUMENT: for ctest, such as -R e2e.gpu_hip; then only these tests run
 #
 # Needs root and apt's package sources of this machine, which must be a Debian 12. The packages of a new root take five minutes, and
 # .ci/run takes what it takes in a clean clone. The root has its own mount and process namespaces, and this machine's kernel, /dev,

@@ -112,7 +112,7 @@ struct Object {
   std::set<std::string> wanted;
   std::vector<cpukernel::Kernel> kernels = {}; // if the form is kernels, checked_kernels or kernel_forms
   double cpu_seconds = 0;                      // that lowering took, if a worker did it now
-  // With Profiling::Kind::use and own: functions of the module that a profile can have counts of, and those
+  // With Profiling::Kind::use and own: names of functions that a profile can have counts of, and of those
   // of which it has some. `own` sees only those that a first round of inlining leaves.
   std::set<std::string> profilable = {}, profiled = {};
 };
