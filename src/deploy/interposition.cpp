@@ -17,6 +17,13 @@
 //
 // That holds for the same unit in both, too: what it calls, and its static variables, may be different ones.
 //
+// A program replaces only what its dynamic symbol table has: all its names with an option like
+// --export-dynamic, else those that a shared library among its inputs defines or wants (System V ABI, chapter
+// "Dynamic Linking", and lld's symbol resolution). So zlib's minigzip, which is linked with libz.a, leaves
+// libz.so alone. All prebuilt inputs are looked into, not only the libraries among them: that marks too many
+// names, never too few. A program that is linked with a library of the image counts as one that exports
+// everything.
+//
 // Rejected: -Bsymbolic, which breaks such programs for good; objects for all units that export functions,
 // which leaves little of LTO in shared libraries; definitions made weak, which LLVM does not rely on. A weak
 // definition undoes what the unit's options say of it (-fno-semantic-interposition,
@@ -26,19 +33,52 @@
 
 #include "forms.h"
 
+#include <algorithm>
+#include <optional>
+
 namespace xaas::deploy {
 
 namespace {
 
 using RefKind = link::FileRef::Kind;
 
-// By options; scripts are among the link's files.
+// By options; files of options are in LinkInputs::kit.
 std::set<std::string> assigned_names(const link::LinkRecord& record) {
   std::set<std::string> names;
   for (const link::LinkItem& item : record.items)
     if (item.kind == link::LinkItem::Kind::option && item.option == "--defsym")
       names.insert(item.value.substr(0, item.value.find('=')));
   return names;
+}
+
+// Files whose names the link defines, beside its inputs: of scripts, those that they assign.
+bool defines_names(const link::LinkItem& item) {
+  static const std::set<std::string> defining = {"--script", "--default-script", "--just-symbols"};
+  return item.kind == link::LinkItem::Kind::file_option && defining.contains(item.option);
+}
+
+// By options: with none of these, a program exports what the shared libraries among its inputs ask for.
+bool has_export_option(const link::LinkRecord& record) {
+  static const std::set<std::string> exporting = {"--export-dynamic", "--export-dynamic-symbol",
+                                                  "--export-dynamic-symbol-list", "--dynamic-list",
+                                                  "--version-script"};
+  return std::any_of(record.items.begin(), record.items.end(),
+                     [](const link::LinkItem& item) { return exporting.contains(item.option); });
+}
+
+// nullopt: all that the link defines.
+std::optional<std::set<std::string>> exported_names(const LinkInputs& inputs, const FileNames& names) {
+  if (!inputs.exports_wanted)
+    return std::nullopt;
+  std::set<std::string> exported;
+  for (const auto& [file, name] : inputs.kit)
+    for (const auto* known : {&names.defined, &names.wanted}) {
+      const auto of_file = known->find(file);
+      if (of_file == known->end())
+        return std::nullopt;
+      exported.insert(of_file->second.begin(), of_file->second.end());
+    }
+  return exported;
 }
 
 } // namespace
@@ -55,13 +95,18 @@ bool may_interpose(const image::Bundle& bundle, const std::vector<Digest>& links
 
 LinkInputs inputs_of_link(const image::Bundle& bundle, const Digest& link) {
   LinkInputs inputs;
+  inputs.exports_wanted =
+      bundle.links.at(link).kind == link::OutputKind::executable && !has_export_option(bundle.links.at(link));
   std::set<Digest> archives, relocatable;
   std::vector<Digest> links = {link};
   const auto add = [&](const link::FileRef& file) {
     if (file.kind == RefKind::kit)
       inputs.kit.emplace(file.digest, file.name);
-    if (file.kind == RefKind::link && bundle.links.at(file.digest).kind == link::OutputKind::relocatable &&
-        relocatable.insert(file.digest).second)
+    if (file.kind != RefKind::link)
+      return;
+    if (bundle.links.at(file.digest).kind != link::OutputKind::relocatable)
+      inputs.exports_wanted = false; // lld takes a position-independent program for a shared library
+    else if (relocatable.insert(file.digest).second)
       links.push_back(file.digest);
   };
   while (!links.empty()) {
@@ -75,7 +120,7 @@ LinkInputs inputs_of_link(const image::Bundle& bundle, const Digest& link) {
       if (item.kind == link::LinkItem::Kind::option)
         continue;
       reach(bundle, item.file, own ? inputs.units : inputs.relocated, read);
-      if (item.kind == link::LinkItem::Kind::input)
+      if (item.kind == link::LinkItem::Kind::input || defines_names(item))
         add(item.file); // also shared libraries, which the loader may search first
     }
     for (const Digest& archive : read)
@@ -87,31 +132,33 @@ LinkInputs inputs_of_link(const image::Bundle& bundle, const Digest& link) {
 }
 
 std::map<Digest, std::set<std::string>>
-interposed_names(const image::Bundle& bundle, const std::vector<Digest>& links,
-                 const std::map<Digest, std::set<std::string>>& defined) {
+interposed_names(const image::Bundle& bundle, const std::vector<Digest>& links, const FileNames& names) {
   std::map<Digest, std::set<Digest>> definers;    // by link
-  std::set<Digest> undetermined;                  // links that may define any name
+  std::set<Digest> undetermined;                  // links that may define and export any name
   std::map<std::string, std::set<Digest>> places; // links by name
   for (const Digest& link : links) {
     if (bundle.links.at(link).kind == link::OutputKind::relocatable)
       continue;
     const LinkInputs inputs = inputs_of_link(bundle, link);
-    definers[link] = inputs.units;
-    definers[link].insert(inputs.relocated.begin(), inputs.relocated.end());
+    std::set<Digest>& files = definers[link];
+    files = inputs.units;
+    files.insert(inputs.relocated.begin(), inputs.relocated.end());
     for (const auto& [file, name] : inputs.kit)
-      definers[link].insert(file);
-    for (const std::string& name : inputs.assigned)
-      places[name].insert(link);
-  }
-  for (const auto& [link, files] : definers)
-    for (const Digest& file : files) {
-      const auto names = defined.find(file);
-      if (names == defined.end())
-        undetermined.insert(link);
+      files.insert(file);
+    const std::optional<std::set<std::string>> exported = exported_names(inputs, names);
+    const auto define = [&](const std::string& name) {
+      if (!exported || exported->contains(name))
+        places[name].insert(link);
+    };
+    std::for_each(inputs.assigned.begin(), inputs.assigned.end(), define);
+    for (const Digest& file : files)
+      if (const auto known = names.defined.find(file); known != names.defined.end())
+        std::for_each(known->second.begin(), known->second.end(), define);
+      else if (exported)
+        std::for_each(exported->begin(), exported->end(), define);
       else
-        for (const std::string& name : names->second)
-          places[name].insert(link);
-    }
+        undetermined.insert(link);
+  }
   const auto other_than = [](const Digest& link, const std::set<Digest>& links) {
     return links.size() > links.count(link);
   };
@@ -121,8 +168,9 @@ interposed_names(const image::Bundle& bundle, const std::vector<Digest>& links,
       continue;
     const bool any = other_than(link, undetermined);
     for (const Digest& unit : files)
-      if (const auto names = defined.find(unit); names != defined.end() && bundle.units.contains(unit))
-        for (const std::string& name : names->second)
+      if (const auto known = names.defined.find(unit);
+          known != names.defined.end() && bundle.units.contains(unit))
+        for (const std::string& name : known->second)
           if (any || other_than(link, places.at(name)))
             interposed[unit].insert(name);
   }

@@ -14,11 +14,17 @@ namespace xaas::deploy {
 // functions.
 bool may_interpose(const image::Bundle& bundle, const std::vector<Digest>& links);
 
-// By unit of a shared library, its names that another link of these defines, too. `defined`: the names that
-// each unit and each file of the link kit defines; one that is missing may define any name.
+// What is known of the symbols of the files that links read.
+struct FileNames {
+  // Of units and of files of the link kit. One that is missing may define any name.
+  std::map<Digest, std::set<std::string>> defined;
+  // Of files of the link kit that a link with `exports_wanted` reads. One that is missing may want any name.
+  std::map<Digest, std::set<std::string>> wanted;
+};
+
+// By unit of a shared library, its names that another link of these defines, too, and exports.
 std::map<Digest, std::set<std::string>>
-interposed_names(const image::Bundle& bundle, const std::vector<Digest>& links,
-                 const std::map<Digest, std::set<std::string>>& defined);
+interposed_names(const image::Bundle& bundle, const std::vector<Digest>& links, const FileNames& names);
 
 // What a link may read.
 struct LinkInputs {
@@ -26,6 +32,7 @@ struct LinkInputs {
   std::set<Digest> relocated;        // units of relocatable objects among its inputs; LTO sees objects there
   std::map<Digest, std::string> kit; // files by digest, with their names, also of relocatable objects
   std::set<std::string> assigned;    // names that options define
+  bool exports_wanted = false;       // a program that exports only names that files of `kit` define or want
 };
 LinkInputs inputs_of_link(const image::Bundle& bundle, const Digest& link);
 

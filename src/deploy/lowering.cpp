@@ -101,17 +101,21 @@ private:
       return {};
     std::set<Digest> units;
     std::map<Digest, std::string> kit;
+    std::set<Digest> asking;
     for (const Digest& link : inputs_.usage.links) {
       const LinkInputs read = inputs_of_link(inputs_.bundle, link);
+      for (const auto& [digest, name] : read.kit)
+        if (read.exports_wanted)
+          asking.insert(digest);
       units.insert(read.units.begin(), read.units.end());
       units.insert(read.relocated.begin(), read.relocated.end());
       kit.insert(read.kit.begin(), read.kit.end());
     }
-    std::map<Digest, std::set<std::string>> defined;
+    FileNames names;
     XAAS_CHECK(read_symbols(units, [&](const Digest& unit, const lower::Object& object) -> Result<void> {
       if (object.bytes.empty())
         return {};
-      XAAS_TRY(defined[unit], lower::parse_names(object.bytes));
+      XAAS_TRY(names.defined[unit], lower::parse_names(object.bytes));
       return {};
     }));
     std::set<Digest> files;
@@ -119,9 +123,13 @@ private:
       files.insert(digest);
     XAAS_CHECK(fetch_with_modules(std::move(files)));
     for (const auto& [digest, name] : kit) {
-      XAAS_TRY(defined[digest], link::names_defined_by({{inputs_.contents.path(digest), name}}));
+      const std::map<fs::path, std::string> file = {{inputs_.contents.path(digest), name}};
+      XAAS_TRY(names.defined[digest], link::names_defined_by(file));
+      if (asking.contains(digest)) {
+        XAAS_TRY(names.wanted[digest], link::names_wanted_by(file));
+      }
     }
-    result_.interposed = interposed_names(inputs_.bundle, inputs_.usage.links, defined);
+    result_.interposed = interposed_names(inputs_.bundle, inputs_.usage.links, names);
     return {};
   }
 

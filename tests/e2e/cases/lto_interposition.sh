@@ -150,3 +150,60 @@ for program in prog strict; do
   expect_equal "$program with LTO" "$(run $program)" "$(LD_LIBRARY_PATH=$PWD/native native/$program)"
 done
 assert_json calls.json '.lto.without | to_entries | any(.key | startswith("a definition that another file of the image replaces"))'
+
+# A program that has the library's files itself, or loads the library later, replaces nothing unless it exports its functions. It
+# does so on request, and those that another library among its inputs has: the C library has rand_r(). Its own comes before that of
+# a library that is loaded later, too.
+mkdir apart
+cat >apart/Makefile <<'END'
+include programs.mk
+all: libapart.so $(PROGRAMS)
+libapart.so: f.c g.c r.c
+	$(CC) -O2 -fPIC -shared $^ -o $@
+plain: main.c f.c g.c
+exporting: main.c other.c
+exporting: LDFLAGS = -rdynamic
+shadowing: main.c other.c r.c
+shadowing: CFLAGS = -DRESULT=70
+$(PROGRAMS):
+	$(CC) -O2 $(CFLAGS) $(LDFLAGS) $^ -ldl -o $@
+install: all
+	install -D -t $(DESTDIR)/usr/local/bin $(PROGRAMS)
+	install -D -t $(DESTDIR)/usr/local/lib libapart.so
+END
+printf 'int g(int), rand_r(unsigned *);\nint f(int a) { unsigned seed = 1; return g(a) * 1000 + rand_r(&seed) %% 1000; }\n' >apart/f.c
+printf 'int g(int a) { return a + 1; }\n' >apart/g.c
+printf '#ifndef RESULT\n#define RESULT 5\n#endif\nint rand_r(unsigned *seed) { return *seed + RESULT; }\n' >apart/r.c
+printf 'int f(int a) { return -a; }\nint g(int a) { return a + 100; }\n' >apart/other.c
+cat >apart/main.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int f(int);
+int main(int count, char **arguments) {
+  void *library = dlopen(count > 1 ? arguments[1] : "libapart.so", RTLD_NOW);
+  int (*theirs)(int) = library ? (int (*)(int))dlsym(library, "f") : 0;
+  if (!theirs) {
+    puts(dlerror());
+    return 1;
+  }
+  printf("%d %d\n", f(1), theirs(1));
+}
+END
+echo '{"name": "apart", "build": {"system": "make"}, "isa": []}' >apart/xaas.json
+calls_of_f() { llvm-objdump-22 -dr --disassemble-symbols=f tree/usr/local/lib/libapart.so | grep -oE '(call|jmp).*<(g|rand_r)' | grep -oE '(g|rand_r)$' | sort -u | paste -sd, || true; }
+while read -r programs calls; do
+  echo "PROGRAMS = ${programs//,/ }" >apart/programs.mk
+  rm -rf native tree
+  cp -r apart native
+  make -s -C native CC=clang-22
+  "$XAAS" build apart -o oci:app:apart -q >/dev/null
+  "$XAAS" deploy oci:app:apart -o rootfs:tree -q --lto --format json >apart.json
+  for program in ${programs//,/ }; do
+    expect_equal "$program of $programs" "$(run $program)" "$(native/$program native/libapart.so)"
+  done
+  expect_equal "calls of f() in the library, with $programs" "$(calls_of_f)" "$calls"
+done <<'END'
+plain rand_r
+plain,exporting g,rand_r
+plain,shadowing rand_r
+END

@@ -15,11 +15,11 @@ protected:
   Digest unit(const std::string& name, const std::set<std::string>& defined) {
     const Digest id = digest_of(name);
     bundle_.units[id].source = name;
-    defined_[id] = defined;
+    known_.defined[id] = defined;
     return id;
   }
-  void link(link::OutputKind kind, const std::string& name, const std::vector<link::FileRef>& files,
-            const std::string& symbol = "") {
+  link::FileRef link(link::OutputKind kind, const std::string& name, const std::vector<link::FileRef>& files,
+                     const std::string& symbol = "") {
     link::LinkRecord record;
     record.kind = kind;
     record.name = name;
@@ -37,21 +37,22 @@ protected:
     }
     links_.push_back(record.digest());
     bundle_.links[record.digest()] = record;
+    return {link::FileRef::Kind::link, record.digest(), name};
   }
   static link::FileRef of(const Digest& unit) { return {link::FileRef::Kind::unit, unit, ""}; }
-  auto names() const { return interposed_names(bundle_, links_, defined_); }
+  auto names() const { return interposed_names(bundle_, links_, known_); }
 
   image::Bundle bundle_;
   std::vector<Digest> links_;
-  std::map<Digest, std::set<std::string>> defined_;
+  FileNames known_;
 };
 
 TEST_F(Interposition, IsAboutOtherDefinitionsInOtherLinks) {
   const Digest library = unit("xerbla.f", {"xerbla_", "other_"}), more = unit("more.f", {"more_"}),
                program = unit("test.f", {"xerbla_", "main"});
-  link(link::OutputKind::shared, "liblapack.so.3", {of(library), of(more)});
+  const link::FileRef lapack = link(link::OutputKind::shared, "liblapack.so.3", {of(library), of(more)});
   EXPECT_FALSE(may_interpose(bundle_, links_));
-  link(link::OutputKind::executable, "test", {of(program)});
+  link(link::OutputKind::executable, "test", {of(program), lapack});
   EXPECT_TRUE(may_interpose(bundle_, links_));
   EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("xerbla_"))));
 }
@@ -59,21 +60,21 @@ TEST_F(Interposition, IsAboutOtherDefinitionsInOtherLinks) {
 // Its static variables, and what it calls, are others.
 TEST_F(Interposition, TheSameUnitInSeveralLinksIsReplaced) {
   const Digest common = unit("common.c", {"common"}), main = unit("main.c", {"main"});
-  link(link::OutputKind::shared, "liba.so", {of(common)});
-  link(link::OutputKind::executable, "a", {of(common), of(main)});
+  const link::FileRef a = link(link::OutputKind::shared, "liba.so", {of(common)});
+  link(link::OutputKind::executable, "a", {of(common), of(main), a});
   EXPECT_THAT(names(), ElementsAre(Pair(common, ElementsAre("common"))));
 }
 
 TEST_F(Interposition, OptionsAndUnitsThatMayDefineAnyName) {
   const Digest library = unit("a.c", {"a", "b"}), main = unit("main.c", {"main", "f"});
-  link(link::OutputKind::shared, "liba.so", {of(library)});
-  link(link::OutputKind::executable, "main", {of(main)}, "a=f");
+  const link::FileRef a = link(link::OutputKind::shared, "liba.so", {of(library)});
+  link(link::OutputKind::executable, "main", {of(main), a}, "a=f");
   EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("a"))));
-  defined_.erase(main);
+  known_.defined.erase(main);
   EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("a", "b"))));
   // A unit whose own names are unknown has nothing to mark: its assembly keeps it out of LTO.
-  defined_[main] = {"main", "f"};
-  defined_.erase(library);
+  known_.defined[main] = {"main", "f"};
+  known_.defined.erase(library);
   EXPECT_THAT(names(), IsEmpty());
 }
 
@@ -81,15 +82,14 @@ TEST_F(Interposition, OptionsAndUnitsThatMayDefineAnyName) {
 TEST_F(Interposition, PartsOfRelocatableObjectsReplace) {
   const Digest library = unit("a.c", {"a", "b", "c"}), part = unit("part.c", {"a"}),
                member = unit("member.c", {"b"});
-  link(link::OutputKind::relocatable, "part.o", {of(part)});
-  link(link::OutputKind::relocatable, "member.o", {of(member)}, "c");
-  const link::FileRef first = {link::FileRef::Kind::link, links_[0], "part.o"};
+  const link::FileRef first = link(link::OutputKind::relocatable, "part.o", {of(part)}),
+                      second = link(link::OutputKind::relocatable, "member.o", {of(member)}, "c");
   link::ArchiveRecord archive;
-  archive.members.push_back({"member.o", {link::FileRef::Kind::link, links_[1], "member.o"}});
+  archive.members.push_back({"member.o", second});
   bundle_.archives[archive.digest()] = archive;
-  link(link::OutputKind::shared, "liba.so", {of(library)});
+  const link::FileRef a = link(link::OutputKind::shared, "liba.so", {of(library)});
   link(link::OutputKind::executable, "main",
-       {first, {link::FileRef::Kind::archive, archive.digest(), "libmember.a"}});
+       {first, {link::FileRef::Kind::archive, archive.digest(), "libmember.a"}, a});
   EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("a", "b", "c"))));
   const LinkInputs inputs = inputs_of_link(bundle_, links_.back());
   EXPECT_THAT(inputs.units, IsEmpty());
@@ -107,12 +107,102 @@ TEST_F(Interposition, NothingReplacesFunctionsOfPrograms) {
 TEST_F(Interposition, NativeObjectsAndOtherLibrariesDefineNames) {
   const Digest library = unit("a.c", {"a", "common"}), other = unit("b.c", {"b", "common"});
   const Digest native = digest_of("native.o");
-  defined_[native] = {"a"};
+  known_.defined[native] = {"a"};
   link(link::OutputKind::shared, "liba.so", {of(library)});
   link(link::OutputKind::shared, "libb.so", {of(other)});
   link(link::OutputKind::executable, "program", {{link::FileRef::Kind::kit, native, "native.o"}});
   EXPECT_THAT(names(), testing::UnorderedElementsAre(Pair(library, ElementsAre("a", "common")),
                                                      Pair(other, ElementsAre("common"))));
+}
+
+// As zlib's minigzip, which is linked with libz.a, beside libz.so.
+TEST_F(Interposition, ProgramsReplaceOnlyWhatTheyExport) {
+  const Digest library = unit("a.c", {"a", "b", "c", "d"}), main = unit("main.c", {"main", "a", "b", "c"});
+  const Digest start = digest_of("crt1.o"), prebuilt = digest_of("libp.so");
+  known_.defined[start] = {"_start"};
+  known_.wanted[start] = {"main"};
+  const std::vector<link::FileRef> files = {{link::FileRef::Kind::kit, start, "crt1.o"}, of(main)};
+  link(link::OutputKind::shared, "liba.so", {of(library)});
+  link(link::OutputKind::executable, "main", files, "d=a");
+  EXPECT_THAT(names(), IsEmpty());
+  // Neither does one whose names are unknown.
+  known_.defined.erase(main);
+  EXPECT_THAT(names(), IsEmpty());
+  known_.defined[main] = {"main", "a", "b", "c"};
+
+  // What a prebuilt library has or wants is exported.
+  known_.defined[prebuilt] = {"b", "p"};
+  known_.wanted[prebuilt] = {"c", "q"};
+  std::vector<link::FileRef> with_library = files;
+  with_library.push_back({link::FileRef::Kind::kit, prebuilt, "libp.so"});
+  link(link::OutputKind::executable, "main", with_library, "d=a");
+  EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("b", "c"))));
+  known_.defined.erase(main);
+  EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("b", "c"))));
+  known_.defined[main] = {"main", "a", "b", "c"};
+  known_.wanted.erase(prebuilt);
+  EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("a", "b", "c", "d"))));
+  known_.wanted[prebuilt] = {"c", "q"};
+  known_.defined.erase(prebuilt);
+  EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("a", "b", "c", "d"))));
+}
+
+TEST_F(Interposition, ProgramsExportAllOnRequest) {
+  for (const char* option : {"--export-dynamic", "--export-dynamic-symbol", "--export-dynamic-symbol-list",
+                             "--dynamic-list", "--version-script"}) {
+    bundle_ = {};
+    links_.clear();
+    const Digest library = unit("a.c", {"a"}), main = unit("main.c", {"main", "a"});
+    link(link::OutputKind::shared, "liba.so", {of(library)});
+    link(link::OutputKind::executable, "main", {of(main)});
+    EXPECT_THAT(names(), IsEmpty()) << option;
+    link::LinkRecord record = bundle_.links.at(links_.back());
+    link::LinkItem item;
+    item.kind = link::LinkItem::Kind::option;
+    item.option = option;
+    record.items.push_back(item);
+    bundle_.links[record.digest()] = record;
+    links_.push_back(record.digest());
+    EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("a")))) << option;
+  }
+}
+
+// Which may load the other one, and may be a position-independent program.
+TEST_F(Interposition, ProgramsThatAreLinkedWithAnotherFileExportAll) {
+  for (const link::OutputKind kind : {link::OutputKind::shared, link::OutputKind::executable}) {
+    bundle_ = {};
+    links_.clear();
+    const Digest other = unit("other.c", {"other"}), library = unit("a.c", {"a"}),
+                 main = unit("main.c", {"main", "a"});
+    const link::FileRef b = link(kind, "b", {of(other)});
+    link(link::OutputKind::shared, "liba.so", {of(library)});
+    link(link::OutputKind::executable, "main", {of(main), b});
+    EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("a"))));
+  }
+}
+
+// Of a linker script, and of --just-symbols.
+TEST_F(Interposition, FilesOfOptionsDefineNames) {
+  for (const char* option : {"--script", "--default-script", "--just-symbols"}) {
+    bundle_ = {};
+    links_.clear();
+    const Digest library = unit("a.c", {"a"}), main = unit("main.c", {"main"});
+    const Digest file = digest_of("file");
+    known_.defined[file] = {"a"};
+    known_.wanted[file] = {};
+    link(link::OutputKind::shared, "liba.so", {of(library)});
+    link::LinkRecord record = bundle_.links.at(links_.back());
+    record.kind = link::OutputKind::executable;
+    record.items[0].file = of(main);
+    link::LinkItem item;
+    item.kind = link::LinkItem::Kind::file_option;
+    item.option = option;
+    item.file = {link::FileRef::Kind::kit, file, "file"};
+    record.items.push_back(item);
+    bundle_.links[record.digest()] = record;
+    links_.push_back(record.digest());
+    EXPECT_THAT(names(), ElementsAre(Pair(library, ElementsAre("a")))) << option;
+  }
 }
 
 } // namespace
