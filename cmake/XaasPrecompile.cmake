@@ -23,12 +23,12 @@ function(xaas_precompile target precompiled)
   endif()
 endfunction()
 
+# Not <iostream> and <CLI/CLI.hpp>: each source that includes them has static constructors, which run in every process.
 if(XAAS_PRECOMPILE_HEADERS)
-  set(headers <algorithm> <array> <atomic> <charconv> <chrono> <cstdint> <filesystem> <fstream> <functional> <iostream>
-    <map> <memory> <mutex> <optional> <regex> <set> <span> <sstream> <string> <string_view> <thread> <unordered_map>
-    <utility> <variant> <vector> <nlohmann/json.hpp>)
-  xaas_add_precompiled(xaas_precompiled HEADERS ${headers} <CLI/CLI.hpp>
-    LIBRARIES nlohmann_json::nlohmann_json CLI11::CLI11)
+  set(headers <algorithm> <array> <atomic> <charconv> <chrono> <cstdint> <filesystem> <fstream> <functional> <map>
+    <memory> <mutex> <optional> <regex> <set> <span> <sstream> <string> <string_view> <thread> <unordered_map> <utility> <variant>
+    <vector> <nlohmann/json.hpp>)
+  xaas_add_precompiled(xaas_precompiled HEADERS ${headers} LIBRARIES nlohmann_json::nlohmann_json)
   xaas_add_precompiled(xaas_precompiled_clang HEADERS ${headers}
     <llvm/Bitcode/BitcodeReader.h> <llvm/IR/Constants.h> <llvm/IR/Instructions.h> <llvm/IR/LLVMContext.h>
     <llvm/IR/Module.h> <llvm/Support/MemoryBuffer.h> <llvm/Support/VirtualFileSystem.h> <llvm/Support/raw_ostream.h>

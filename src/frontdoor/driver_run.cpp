@@ -26,6 +26,7 @@
 #include "other_levels.h"
 #include "standard_input.h"
 
+#include <xaas/ir/back_ends.h>
 #include <xaas/known/include_names.h>
 #include <xaas/session/log.h>
 
@@ -51,6 +52,10 @@
 namespace xaas::frontdoor {
 
 namespace {
+
+bool is_question_for_back_ends(const std::string& argument) {
+  return argument.ends_with("-print-targets");
+}
 
 std::vector<std::string> strings(const llvm::opt::ArgStringList& arguments) {
   return {arguments.begin(), arguments.end()};
@@ -85,6 +90,10 @@ public:
     clang::ProcessWarningOptions(diagnostics, *options, *llvm::vfs::getRealFileSystem(), false);
     clang::driver::Driver driver(program_, llvm::sys::getDefaultTargetTriple(), diagnostics);
     driver.setCheckInputsExist(!links_);
+    // -print-targets lists the back ends that are registered. A compile registers them when it runs, and one
+    // with a known outcome may not need them.
+    if (std::any_of(strings_.begin(), strings_.end(), is_question_for_back_ends))
+      ir::initialize_back_ends();
     std::unique_ptr<clang::driver::Compilation> compilation(driver.BuildCompilation(arguments));
     const bool prints = compilation && prints_level(compilation->getArgs());
     if (prints || names_level(messages))

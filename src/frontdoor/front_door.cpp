@@ -12,7 +12,6 @@
 #include <xaas/base/trace.h>
 #include <xaas/frontdoor/front_door.h>
 #include <xaas/frontdoor/toolchains.h>
-#include <xaas/ir/back_ends.h>
 #include <xaas/session/log.h>
 #include <xaas/session/session.h>
 
@@ -81,7 +80,6 @@ static int run_tool(const session::Session& session, const std::string& argv0,
   const std::string name = fs::path(argv0).filename().string();
   if (is_device_linker(name))
     return run_device_linker(session, name, arguments);
-  ir::initialize_back_ends();
   if (is_device_link_stub(session, arguments))
     return write_empty_object(session, *std::next(std::find(arguments.begin(), arguments.end(), "-o")));
   if (is_hipcc(argv0))

@@ -21,6 +21,7 @@
 //
 // Rejected: comparing preprocessed text, because the front end reads target features (`twice8`); editing
 // feature strings, because no difference of two strings tells which features the source wrote (features.cpp).
+#include <xaas/ir/back_ends.h>
 #include <xaas/ir/canonical.h>
 
 #include <llvm/ADT/StringExtras.h>
@@ -248,6 +249,7 @@ static Result<CanonicalModule> canonicalize_with(llvm::Module& module, const Emi
       ++result.fixed_functions;
   }
   drop_derived_metadata(module);
+  initialize_back_ends(); // the writer's symbol table has the names of assembly if there is a parser for it
   llvm::raw_string_ostream stream(result.bitcode);
   llvm::WriteBitcodeToFile(module, stream);
   stream.flush();

@@ -145,7 +145,8 @@ void TokenRecorder::start_declaration(clang::SourceLocation location) {
   diagnostic_pushes_ = 0;
   outer_file_ = std::exchange(file_, clang::FileID());
   outer_lines_ = lines_;
-  stream_.divert(&declaration_->entries);
+  entries_.clear();
+  stream_.divert(&entries_);
 }
 
 void TokenRecorder::end_declaration() {
@@ -154,6 +155,7 @@ void TokenRecorder::end_declaration() {
     return;
   Declaration declaration = *std::exchange(declaration_, std::nullopt);
   stream_.divert(nullptr);
+  declaration.entries = entries_; // copied, so that its memory is allocated once
   file_ = outer_file_;
   lines_ = outer_lines_;
   if (diagnostic_pushes_ > 0)

@@ -145,6 +145,7 @@ private:
   bool between_declarations_ = true;       // the next token starts one
   bool has_own_declarations_ = false;      // some that cannot wait
   std::optional<Declaration> declaration_; // the current one, if it may wait
+  std::string entries_;                    // its entries so far
   llvm::DenseSet<const clang::IdentifierInfo*> mentioned_, seen_in_declaration_; // in it
   unsigned diagnostic_pushes_ = 0;                                               // in it
   clang::FileID outer_file_;                                                     // file_ and lines_ before it

@@ -4,6 +4,7 @@
 #include "c/wide_vectors.h"
 #include "standard_input.h"
 
+#include <xaas/ir/back_ends.h>
 #include <xaas/ir/device_image.h>
 #include <xaas/ir/needed_features.h>
 #include <xaas/ir/vector_returns.h>
@@ -417,6 +418,7 @@ FrontendResult run_frontend(const session::Session& session,
                             std::shared_ptr<clang::CompilerInvocation> invocation,
                             llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files,
                             const clang::TextDiagnosticBuffer* messages, known::TokenListener* listener) {
+  ir::initialize_back_ends(); // Clang's parser asks for the target of assembly in Microsoft's form
   FrontendResult result;
   // Messages are collected, because a later compile that finds this outcome prints them again.
   llvm::raw_string_ostream said(result.messages);

@@ -4,9 +4,11 @@
 #include <xaas/ir/retarget.h>
 
 #include <llvm/AsmParser/Parser.h>
+#include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/SourceMgr.h>
 
 #include <gmock/gmock.h>
@@ -340,6 +342,18 @@ TEST_F(Modules, AnAttributeEqualToTheBaseIsKept) {
   };
   EXPECT_NE(with(""), with("target:sse2"));
   EXPECT_NE(with(""), with("other"));
+}
+
+// Whether or not LLVM's parsers of assembly were registered before.
+TEST_F(Modules, TheSymbolTableHasNamesOfAssembly) {
+  const auto module = parse("target datalayout = \"e-m:e\"\ntarget triple = \"x86_64-pc-linux-gnu\"\n"
+                            "module asm \".globl in_assembly\\0Ain_assembly:\"\n");
+  const auto canonical = canonicalize(*module, *FeatureResolver::create(instructions("x86-64")),
+                                      [](const llvm::Function&) { return ""; });
+  ASSERT_TRUE(canonical) << canonical.error().message;
+  auto contents = llvm::getBitcodeFileContents(llvm::MemoryBufferRef(canonical->bitcode, "canonical module"));
+  ASSERT_TRUE(static_cast<bool>(contents));
+  EXPECT_THAT(contents->StrtabForSymtab.str(), HasSubstr("in_assembly"));
 }
 
 TEST_F(Modules, AssemblyThatNamesFiles) {
