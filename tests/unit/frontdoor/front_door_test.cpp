@@ -7,6 +7,8 @@
 #include <xaas/frontdoor/start_files.h>
 #include <xaas/harvest/harvest.h>
 
+#include <gmock/gmock.h>
+
 #include <regex>
 
 namespace xaas::frontdoor {
@@ -51,6 +53,13 @@ TEST_F(FrontDoor, AnswersProbesAsClang) {
                                 "-c a.c -o no/such/directory/a.o",
                                 "-Wno-such-warning -Werror -fsyntax-only a.c"})
     expect_same(arguments);
+}
+
+// LLVM's back ends are registered for this question, too. There are fewer than Clang's.
+TEST_F(FrontDoor, ListsItsTargets) {
+  const std::string targets = sh("$CC -print-targets");
+  for (const char* name : {"x86-64 ", "aarch64 ", "nvptx64 ", "amdgcn "})
+    EXPECT_THAT(targets, testing::HasSubstr(name));
 }
 
 // libc.a has resolvers; the others run on every CPU.
