@@ -199,7 +199,7 @@ while read -r programs calls; do
   "$XAAS" build apart -o oci:app:apart -q >/dev/null
   "$XAAS" deploy oci:app:apart -o rootfs:tree -q --lto --format json >apart.json
   for program in ${programs//,/ }; do
-    expect_equal "$program of $programs" "$(run $program)" "$(native/$program native/libapart.so)"
+    expect_equal "$program of $programs" "$(run "$program")" "$(native/"$program" native/libapart.so)"
   done
   expect_equal "calls of f() in the library, with $programs" "$(calls_of_f)" "$calls"
 done <<'END'
