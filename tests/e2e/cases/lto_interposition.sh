@@ -151,9 +151,9 @@ for program in prog strict; do
 done
 assert_json calls.json '.lto.without | to_entries | any(.key | startswith("a definition that another file of the image replaces"))'
 
-# A program that has the library's files itself, or loads the library later, replaces nothing unless it exports its functions. It
-# does so on request, and those that another library among its inputs has: the C library has rand_r(). Its own comes before that of
-# a library that is loaded later, too.
+# A program that has the library's files itself, or loads the library later, replaces only functions that it exports: all of them
+# with -rdynamic, else those that a library among its inputs has. The C library has rand_r(), and a library that is loaded later gets
+# the program's, or the C library's if the program has none.
 mkdir apart
 cat >apart/Makefile <<'END'
 include programs.mk

@@ -167,7 +167,7 @@ TEST_F(Interposition, ProgramsExportAllOnRequest) {
   }
 }
 
-// Which may load the other one, and may be a position-independent program.
+// That file may load the library. lld takes a position-independent program for a shared library.
 TEST_F(Interposition, ProgramsThatAreLinkedWithAnotherFileExportAll) {
   for (const link::OutputKind kind : {link::OutputKind::shared, link::OutputKind::executable}) {
     bundle_ = {};
@@ -181,7 +181,7 @@ TEST_F(Interposition, ProgramsThatAreLinkedWithAnotherFileExportAll) {
   }
 }
 
-// Of a linker script, and of --just-symbols.
+// A linker script assigns them, and --just-symbols takes them from a file.
 TEST_F(Interposition, FilesOfOptionsDefineNames) {
   for (const char* option : {"--script", "--default-script", "--just-symbols"}) {
     bundle_ = {};
