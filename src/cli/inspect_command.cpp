@@ -1,3 +1,4 @@
+#include "bitcode.h"
 #include "caches.h"
 #include "image_page.h"
 #include "images.h"
@@ -9,6 +10,7 @@
 #include "settings.h"
 
 #include <xaas/base/text.h>
+#include <xaas/base/utf8.h>
 #include <xaas/deploy/kernels.h>
 #include <xaas/image/application_image.h>
 #include <xaas/image/deployed.h>
@@ -123,6 +125,11 @@ public:
     app.add_option("--trace", trace_, "Add a deploy's times to the page, from a file of `deploy --trace`")
         ->needs("--html")
         ->type_name("FILE");
+    app.add_option(
+           "--bitcode", bitcode_,
+           "Also write the IR modules of an IR image to this directory, as files for LLVM's tools, and "
+           "modules.json, which names their sources")
+        ->type_name("DIR");
     CLI::Option* const kernels =
         app.add_flag("--kernels", kernels_,
                      "Show the CUDA kernels of an IR image, and the form that each has on the CPU "
@@ -142,6 +149,8 @@ public:
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --sbom needs an image");
     if (!page_.empty() && (is_spec() || sbom_))
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --html needs an IR or source image");
+    if (!bitcode_.empty() && (is_spec() || sbom_))
+      return make_error(ErrorKind::usage, "inspect " + target_ + ": --bitcode needs an IR image");
     if (kernels_ && is_spec())
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --kernels needs an IR or deployed image");
     if (configure_ && !tree)
@@ -197,6 +206,7 @@ private:
       return show_sbom(std::move(opened.front()));
     if (opened.size() == 1) {
       XAAS_TRY(const Json json, describe(std::move(opened.front()), progress));
+      XAAS_CHECK(list_bitcode());
       XAAS_CHECK(show(json));
       print_warnings(json);
       return {};
@@ -215,6 +225,7 @@ private:
       json["architecture"] = architecture;
       images.push_back(std::move(json));
     }
+    XAAS_CHECK(list_bitcode());
     for (const Json& json : images)
       print_warnings(json);
     if (common.json()) {
@@ -236,6 +247,8 @@ private:
     const std::string kind = image::kind_of(*opened);
     if (kernels_ && kind != "ir" && kind != "deployed")
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --kernels needs an IR or deployed image");
+    if (!bitcode_.empty() && kind != "ir")
+      return make_error(ErrorKind::usage, "inspect " + target_ + ": --bitcode needs an IR image");
     if (kind == "ir" || kind == "source") {
       XAAS_TRY(const image::ApplicationImage ir, image::ApplicationImage::open(std::move(opened)));
       std::optional<deploy::ImageKernels> kernels;
@@ -244,6 +257,8 @@ private:
       }
       XAAS_TRY(Json json, describe_ir(ir, kernels));
       XAAS_CHECK(write_page(ir, json));
+      if (!bitcode_.empty())
+        XAAS_CHECK(write_bitcode(ir, bitcode_, modules_));
       return json;
     }
     if (!page_.empty())
@@ -264,6 +279,13 @@ private:
       objects.emplace(*std::move(cache));
     return oci::in_operation(deploy::kernels_of(ir, objects ? &*objects : nullptr, jobs(), progress),
                              "inspecting", target_);
+  }
+
+  Result<void> list_bitcode() const {
+    if (bitcode_.empty())
+      return {};
+    XAAS_TRY(const std::string text, json_text(modules_, "the list of modules", 2));
+    return write_output(fs::path(bitcode_) / "modules.json", text + "\n");
   }
 
   // Of an index, a page describes the image for the first architecture.
@@ -435,7 +457,8 @@ private:
     std::cout << "\n" << table(rows);
   }
 
-  std::string target_, schema_, system_, page_, trace_;
+  std::string target_, schema_, system_, page_, trace_, bitcode_;
+  Json modules_ = Json::array(); // that --bitcode writes
   bool page_is_written_ = false;
   std::vector<std::string> configure_arguments_;
   bool configure_ = false, sbom_ = false, kernels_ = false;

@@ -1,5 +1,6 @@
 #include <xaas/base/trace.h>
 #include <xaas/image/application_image.h>
+#include <xaas/ir/packed.h>
 #include <xaas/oci/layer.h>
 #include <xaas/target/cpu.h>
 
@@ -141,11 +142,18 @@ Result<void> ApplicationImage::read_contents(
     size_t layer, std::set<Digest>& wanted,
     const std::function<Result<void>(const Digest&, const std::string&)>& keep) const {
   const oci::Descriptor& descriptor = image_->manifest().layers[layer];
+  const bool modules = layer_role(descriptor) == "ir";
   XAAS_TRY(const oci::BlobPtr blob, image_->open_blob(descriptor));
   return oci::read_layer(blob, descriptor.media_type, &image_->config().diff_ids[layer],
-                         [&](const oci::LayerEntry& entry) -> Result<void> {
+                         [&](oci::LayerEntry entry) -> Result<void> {
                            if (entry.kind != oci::LayerEntry::Kind::file)
                              return {};
+                           if (modules && ir::is_packed(entry.content)) {
+                             Result<std::string> module = ir::unpack(entry.content);
+                             if (!module)
+                               return std::move(module).error().in("/" + entry.path);
+                             entry.content = *std::move(module);
+                           }
                            const Digest digest = digest_of(entry.content);
                            return wanted.erase(digest) ? keep(digest, entry.content) : Result<void>();
                          })

@@ -17,13 +17,7 @@ const Digest& stored_module(const Bundle& bundle, const Digest& unit) {
 }
 
 int format_of(const Bundle& bundle) {
-  if (std::any_of(bundle.links.begin(), bundle.links.end(),
-                  [](const auto& link) { return !link.second.plugins.empty(); }))
-    return 5;
-  if (std::any_of(bundle.units.begin(), bundle.units.end(),
-                  [](const auto& unit) { return !unit.second.plugins.empty() || unit.second.profile; }))
-    return 4;
-  return bundle.base ? 3 : bundle.prepared.empty() ? 1 : 2;
+  return !bundle.modules.empty() ? 6 : bundle.base ? 3 : 1;
 }
 
 std::vector<spec::Configuration> all_configurations(const Bundle& bundle) {

@@ -6,6 +6,7 @@
 // configuration reads in vain.
 #include <xaas/base/utf8.h>
 #include <xaas/image/application_image.h>
+#include <xaas/ir/packed.h>
 #include <xaas/oci/layer.h>
 #include <xaas/target/cpu.h>
 
@@ -98,6 +99,9 @@ public:
     oci::LayerBuilder builder(time_);
     for (const Digest& digest : digests) {
       XAAS_TRY(std::string bytes, content_(digest));
+      if (role == "ir")
+        if (std::optional<std::string> packed = ir::pack(bytes))
+          bytes = *std::move(packed);
       XAAS_CHECK(builder.add_file(".xaas/" + directory + "/sha256/" + digest.hex(), std::move(bytes)));
     }
     return builder.finish(oci::Compression::zstd, "xaas build: " + role, annotations(role, users));

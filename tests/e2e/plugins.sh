@@ -14,9 +14,3 @@ refused() { # CODE TEXT ARGUMENT...: of a deploy
   [ "$code" -eq "$1" ] || fail "exit code $code instead of $1 with ${*:3}: $(cat refused.err)"
   grep -q -e "$2" refused.err || fail "with ${*:3}: $(cat refused.err)"
 }
-has_format() { # NUMBER
-  local manifest
-  manifest=app/blobs/sha256/$(jq -r '.manifests[0].digest | ltrimstr("sha256:")' app/index.json)
-  expect_equal "format" "$(json "$manifest" '.annotations["dev.xaas.format"]')" "$1"
-  valid_bundle app ir
-}

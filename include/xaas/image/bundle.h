@@ -134,9 +134,9 @@ Result<Bundle> unite(const std::vector<NamedBundle>& bundles);
 // xaas. Errors as for unite.
 Result<void> check_same_application(const NamedBundle& a, const NamedBundle& b);
 
-inline constexpr int bundle_format = 5; // the newest that is read
-// The oldest format that can express the bundle: 5 with links that ask for pass plugins, 4 with units that
-// ask for them or have a profile, 3 with a base image, 2 with prepared modules, else 1.
+inline constexpr int bundle_format = 6; // the newest that is read
+// The oldest format that can express an image of the bundle: 6 with IR modules, which are packed; without
+// any, 3 with a base image, else 1. docs/image-format.md has the others, in which modules are not packed.
 int format_of(const Bundle& bundle);
 Json to_json(const Bundle& bundle);
 // Unsatisfied for a newer format or a newer LLVM, by name. Integrity error with a JSON pointer for anything

@@ -63,7 +63,7 @@ digest=sha256:$(sha256sum <derivative.so | cut -d' ' -f1)
 assert_json inspect.json '[.plugins[] | del(.links)] == [{name: "derivative", version: "1", digest: "'"$digest"'", units: 0, options: []}]'
 assert_json inspect.json '.plugins[0].links >= 2'
 "$XAAS" inspect oci:app:ir | finds 'derivative 1, for [24] links (sha256:' || fail "$("$XAAS" inspect oci:app:ir)"
-has_format 5
+valid_bundle app ir
 
 refused 3 'the link of .* asks for the pass plugin derivative 1 (sha256:'
 for options in "" "--lto" "--cpu haswell" "--no-cache -j 1"; do

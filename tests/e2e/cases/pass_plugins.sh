@@ -48,7 +48,7 @@ digest=sha256:$(sha256sum <plugins/derivative.so | cut -d' ' -f1)
 assert_json inspect.json '[.plugins[] | del(.units, .links)] == [{name: "derivative", version: "1", digest: "'"$digest"'", options: []}]'
 assert_json inspect.json '.native_objects == []'
 [ -z "$(find app/blobs -type f -exec grep -l llvmGetPassPluginInfo {} +)" ] || fail "the image brings the plugin"
-has_format 4
+valid_bundle app ir
 
 
 # x^3 - 2x at 3 has the slope 25.

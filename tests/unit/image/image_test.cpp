@@ -3,6 +3,8 @@
 #include <xaas/image/warning.h>
 
 #include <xaas/image/deployed.h>
+#include <xaas/ir/packed.h>
+#include <xaas/oci/layer.h>
 
 #include <functional>
 #include <gmock/gmock.h>
@@ -130,7 +132,6 @@ TEST(Bundle, NewerFormatAndNewerLlvmAreRefusedByName) {
 TEST(Bundle, PreparedModules) {
   Fixture fixture(1);
   Bundle& bundle = fixture.bundle;
-  EXPECT_EQ(to_json(bundle)["version"], 1); // as before there were prepared modules
   const Digest unit = bundle.units.begin()->first;
   const Digest module = digest_of("prepared");
   bundle.prepared[unit] = module;
@@ -140,7 +141,6 @@ TEST(Bundle, PreparedModules) {
   bundle.modules[module] = 8;
   EXPECT_TRUE(usage_of(bundle, bundle.configurations.front())->modules.contains(module));
   const Json json = to_json(bundle);
-  EXPECT_EQ(json["version"], 2);
   const auto parsed = parse_bundle(json.dump(), "b");
   ASSERT_TRUE(parsed) << parsed.error().message;
   EXPECT_EQ(parsed->prepared, bundle.prepared);
@@ -153,6 +153,16 @@ TEST(Bundle, PreparedModules) {
   }
 }
 
+TEST(Bundle, FormatIsTheOldestThatCanExpressIt) {
+  Bundle bundle = Fixture(1).bundle;
+  EXPECT_EQ(format_of(bundle), 6);
+  EXPECT_EQ(to_json(bundle)["version"], 6);
+  bundle.modules.clear(); // as of a source image
+  EXPECT_EQ(format_of(bundle), 1);
+  bundle.base = Base{.digest = digest_of("base")};
+  EXPECT_EQ(format_of(bundle), 3);
+}
+
 TEST(Bundle, BaseImage) {
   Fixture fixture(1);
   Bundle& bundle = fixture.bundle;
@@ -163,7 +173,6 @@ TEST(Bundle, BaseImage) {
                      .libraries = {{"libc.so.6", {"GLIBC_2.2.5"}}}};
   bundle.image.base = "docker://registry.example.org/base@" + bundle.base->digest.to_string();
   const Json json = to_json(bundle);
-  EXPECT_EQ(json["version"], 3);
   const auto parsed = parse_bundle(json.dump(), "b");
   ASSERT_TRUE(parsed) << parsed.error().message;
   EXPECT_EQ(to_json(*parsed), json);
@@ -354,6 +363,60 @@ TEST(ApplicationImage, StoresEveryModuleOnceGroupedByItsUsers) {
   ASSERT_EQ(layers.size(), 3u);
   EXPECT_EQ(layer_configurations(layers[0]), (std::vector<std::string>{"level=0", "level=1", "level=2"}));
   EXPECT_EQ(layer_configurations(layers[2]), (std::vector<std::string>{"level=2"}));
+}
+
+// Images of formats before 6 have modules as they are; in newer ones, those that can be are packed.
+TEST(ApplicationImage, ModulesArePacked) {
+  const auto directory = *TemporaryDirectory::create();
+  Fixture fixture(1);
+  const std::string bitcode(
+      "BC\xC0\xDE" // an empty block: its id and the width of its fields, its size, its end
+      "\x21\x10\0\0\1\0\0\0\0\0\0\0",
+      16);
+  const Digest module = fixture.put(bitcode);
+  fixture.bundle.prepared[fixture.bundle.units.begin()->first] = module;
+  fixture.bundle.modules[module] = bitcode.size();
+  const std::string file = ".xaas/ir/sha256/" + module.hex();
+
+  const auto stored =
+      [&](const std::string& content) { // the module, read from an image that stores `content`
+        Result<oci::NewImage> made = fixture.make(most_groups);
+        EXPECT_TRUE(made) << made.error().message;
+        for (oci::NewLayer& layer : made->layers)
+          if (layer_role(layer.descriptor) == "ir" && !content.empty()) {
+            oci::LayerBuilder builder;
+            EXPECT_TRUE(builder.add_file(file, content));
+            layer = *builder.finish(oci::Compression::zstd, "modules", layer.descriptor.annotations);
+          }
+        const oci::Reference reference =
+            *oci::parse_reference("oci:" + (directory.path() / digest_of(content).hex()).string());
+        EXPECT_TRUE(oci::write_image(reference, *made));
+        const auto image = ApplicationImage::open(*oci::open_image(reference));
+        EXPECT_TRUE(image) << image.error().message;
+        EXPECT_EQ(annotation_of(image->image(), annotation::format), "6");
+        return fetch(*image, {module}, "level=0");
+      };
+  const std::string packed = ir::pack(bitcode).value();
+  for (const std::string& content : {std::string(), packed, bitcode}) {
+    const auto contents = stored(content);
+    ASSERT_TRUE(contents) << contents.error().message;
+    EXPECT_EQ(*contents, (std::map<Digest, std::string>{{module, bitcode}}));
+  }
+  const Result<oci::NewImage> made = fixture.make(most_groups);
+  for (const oci::NewLayer& layer : made->layers)
+    if (layer_role(layer.descriptor) == "ir") {
+      oci::LayerBuilder builder;
+      ASSERT_TRUE(builder.add_file(file, packed));
+      EXPECT_EQ(builder.finish(oci::Compression::zstd, "modules", {})->descriptor.digest,
+                layer.descriptor.digest);
+    }
+  const auto damaged = stored(packed + "x");
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().kind, ErrorKind::integrity);
+  EXPECT_THAT(damaged.error().message, HasSubstr("/" + file + ": packed bitcode is damaged"));
+  const auto another = stored(ir::pack(std::string("BC\xC0\xDE", 4)).value());
+  ASSERT_FALSE(another);
+  EXPECT_THAT(another.error().message, HasSubstr(module.to_string()));
 }
 
 TEST(ApplicationImage, MergesGroupsBeyondTheLimitAndStillFindsEverything) {
