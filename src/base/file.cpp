@@ -1,6 +1,6 @@
 #include <xaas/base/file.h>
 #include <xaas/base/file_descriptor.h>
-#include <xaas/base/large_buffer.h>
+#include <xaas/base/huge_pages.h>
 
 #include <cerrno>
 #include <cstdlib>

@@ -7,6 +7,7 @@
 #include "describe.h"
 
 #include <xaas/base/confine.h>
+#include <xaas/base/huge_pages.h>
 #include <xaas/base/process.h>
 #include <xaas/base/trace.h>
 #include <xaas/base/worker.h>
@@ -56,6 +57,9 @@ public:
         memory_(limits.memory ? limits.memory : memory_limit()), names_(count) {}
 
   Result<void> run() {
+    constexpr size_t many = 8; // copying the code costs as much as it saves for some
+    if (count_ >= many)
+      use_huge_pages_for_workers();
     const unsigned workers = std::max(1u, limits_.workers);
     std::vector<size_t> all(count_);
     std::iota(all.begin(), all.end(), size_t(0));

@@ -6,7 +6,7 @@
 #include "archive_entries.h"
 #include "raw_locale.h"
 
-#include <xaas/base/large_buffer.h>
+#include <xaas/base/huge_pages.h>
 
 #include <algorithm>
 
