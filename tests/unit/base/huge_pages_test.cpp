@@ -72,9 +72,9 @@ TEST(HugePages, CodeAndHeapRunOn) {
     GTEST_SKIP() << "the kernel has no transparent huge pages, or grants no memory beyond what exists";
   const std::string found = in_a_child([]() -> Result<std::string> {
     use_huge_pages_for_workers();
-    use_huge_pages_for_workers(); // the code has moved
-    const std::string block(100'000, 'x');
-    return moved_code() + "heap:\n" + mapping_of(block.data());
+    use_huge_pages_for_workers();          // the code has moved
+    const std::string block(8 << 20, 'x'); // longer than what comes before the first huge page
+    return moved_code() + "heap:\n" + mapping_of(block.data() + block.size() / 2);
   });
   const size_t heap = found.find("heap:\n");
   ASSERT_NE(heap, std::string::npos) << found;
