@@ -108,40 +108,45 @@ void add_second_half(llvm::PassBuilder& builder, llvm::ModulePassManager& passes
   passes.addPass(builder.buildModuleOptimizationPipeline(level, llvm::ThinOrFullLTOPhase::None));
 }
 
-// Marks the end of a half.
+// Ends a half.
 struct EndOfHalf : llvm::PassInfoMixin<EndOfHalf> {
-  std::shared_ptr<bool> ended;
+  std::function<void()> end;
   llvm::PreservedAnalyses run(llvm::Module&, llvm::ModuleAnalysisManager&) {
-    *ended = true;
+    end();
     return llvm::PreservedAnalyses::all();
   }
   static bool isRequired() { return true; }
 };
 
-// Options with which Clang runs only that half. Clang has no such mode. So it runs its pipeline for -O0 with
-// the half in front of it. Of what follows, only required passes run, which find nothing in an optimized
-// module: targets add loop passes to every pipeline (AArch64's LoopIdiomVectorize), and these would bring all
-// loops back into simplified form. Everything else that Clang sets up (the target machine, library functions,
-// tuning) is as for its own pipelines.
-clang::CodeGenOptions half_of_pipeline(const clang::CodeGenOptions& codegen, AddHalf* add) {
-  clang::CodeGenOptions options = codegen;
-  options.OptimizationLevel = 0;
-  options.OptimizeSize = 0;
-  options.PassBuilderCallbacks.emplace_back(
-      [add, level = optimization_level(codegen)](llvm::PassBuilder& builder) {
-        const auto ended = std::make_shared<bool>(false);
-        builder.getPassInstrumentationCallbacks()->registerShouldRunOptionalPassCallback(
-            [ended](llvm::StringRef, llvm::Any) { return !*ended; });
-        builder.registerPipelineStartEPCallback(
-            [&builder, add, level, ended, added = false](llvm::ModulePassManager& passes,
-                                                         llvm::OptimizationLevel) mutable {
-              if (std::exchange(added, true)) // called by add_first_half()
-                return;
-              add(builder, passes, level);
-              passes.addPass(EndOfHalf{{}, ended});
-            });
-      });
-  return options;
+// Makes Clang run only that half, and what its action is after it. Clang has no such mode. So it runs its
+// pipeline for -O0 with the half in front of it: when it asks for callbacks, it has made the target machine,
+// for the level in `codegen`, and builds the pipeline next. Of what follows the half, only required passes
+// run, which find nothing in an optimized module: targets add loop passes to every pipeline (AArch64's
+// LoopIdiomVectorize), and these would bring all loops back into simplified form. Everything else that Clang
+// sets up (library functions, tuning) is as for its own pipelines. `codegen` lives as long as Clang uses it.
+void use_half_of_pipeline(clang::CodeGenOptions& codegen, AddHalf* add) {
+  codegen.PassBuilderCallbacks.emplace_back([add, &codegen](llvm::PassBuilder& builder) {
+    const llvm::OptimizationLevel level = optimization_level(codegen);
+    const unsigned speed = codegen.OptimizationLevel, size = codegen.OptimizeSize;
+    codegen.OptimizationLevel = 0;
+    codegen.OptimizeSize = 0;
+    const auto ended = std::make_shared<bool>(false);
+    builder.getPassInstrumentationCallbacks()->registerShouldRunOptionalPassCallback(
+        [ended](llvm::StringRef, llvm::Any) { return !*ended; });
+    const auto end = [ended, &codegen, speed, size] {
+      *ended = true;
+      codegen.OptimizationLevel = speed;
+      codegen.OptimizeSize = size;
+    };
+    builder.registerPipelineStartEPCallback(
+        [&builder, add, level, end, added = false](llvm::ModulePassManager& passes,
+                                                   llvm::OptimizationLevel) mutable {
+          if (std::exchange(added, true)) // called by add_first_half()
+            return;
+          add(builder, passes, level);
+          passes.addPass(EndOfHalf{{}, end});
+        });
+  });
 }
 
 // Code that is linked gets the pass after the link (device_link.cpp).
@@ -336,7 +341,7 @@ static Result<Setup> set_up(const Job& job, llvm::Module& module) {
     setup.action = clang::Backend_EmitBC;
   }
   if (job.form == Form::prepared) {
-    codegen = half_of_pipeline(codegen, add_first_half);
+    use_half_of_pipeline(codegen, add_first_half);
     setup.action = clang::Backend_EmitNothing;
   }
   if (job.form == Form::lto && is_gpu(job.target)) {
@@ -376,19 +381,14 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
     }
   const NoFiles no_files;
   BoundedOutput object{limit};
-  const auto run = [&](clang::CodeGenOptions& codegen, clang::BackendAction action) {
-    clang::emitBackendOutput(compiler, codegen, compiler.getTarget().getDataLayoutString(), &module, action,
-                             compiler.getVirtualFileSystemPtr(), std::make_unique<BoundedStream>(object));
-  };
   clang::CodeGenOptions& codegen = compiler.getCodeGenOpts();
   // With counts, the first half does better. Passes of plugins have their places in the whole.
   const bool again = job.profiling.kind == Profiling::Kind::use || !job.plugins.empty();
-  if (job.prepared && setup.action == clang::Backend_EmitObj && !again) {
-    clang::CodeGenOptions optimizing = half_of_pipeline(codegen, add_second_half);
-    run(optimizing, clang::Backend_EmitNothing);
-    codegen.DisableLLVMPasses = 1;
-  }
-  run(codegen, setup.action);
+  if (job.prepared && setup.action == clang::Backend_EmitObj && !again)
+    use_half_of_pipeline(codegen, add_second_half);
+  clang::emitBackendOutput(compiler, codegen, compiler.getTarget().getDataLayoutString(), &module,
+                           setup.action, compiler.getVirtualFileSystemPtr(),
+                           std::make_unique<BoundedStream>(object));
   if (job.form == Form::prepared) {
     ir::restore_targets(module);
     BoundedStream stream(object);
