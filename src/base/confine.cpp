@@ -223,11 +223,11 @@ Result<void> confine_calls(const Confinement& confinement) {
 
 // --- limits
 
-// A generous estimate of the data that the process already has: the allocator's memory and an allowance for
-// the rest. It does not read /proc, which an empty root lacks.
+// A generous estimate of the data that the process already has: the allocator's memory without what is free
+// at its end, and an allowance for the rest. It does not read /proc, which an empty root lacks.
 uint64_t own_data_bytes() {
   const struct mallinfo2 memory = mallinfo2();
-  return memory.arena + memory.hblkhd + (uint64_t(64) << 20);
+  return memory.arena - memory.keepcost + memory.hblkhd + (uint64_t(64) << 20);
 }
 
 #if __has_feature(address_sanitizer)

@@ -15,14 +15,15 @@
 // mapping of the file; children get its page tables, an entry for 2 MiB, when they are forked. Before that,
 // the parent gives back the pages of free blocks.
 //
+// Limits: the heap beyond that piece has small pages. Moved code has no file, so that profilers (perf) do not
+// know its functions, and no branch target identification (AArch64), which the program is not built with.
+//
 // Rejected:
 // - huge pages of the file's own mapping: few kernels have CONFIG_READ_ONLY_THP_FOR_FS
-// - glibc's tunable glibc.malloc.hugetlb, which does the same for the heap: it is read from the environment
-// when
-//   a program starts
+// - glibc's tunable glibc.malloc.hugetlb: it is read from the environment when a program starts
 // - constant data, too: another 60 MiB, and no gain that could be measured
 // - several modules in one worker: a hostile module could then change the objects of others
-// (lower/workers.cpp)
+//   (lower/workers.cpp)
 #include <xaas/base/file.h>
 #include <xaas/base/huge_pages.h>
 
@@ -32,6 +33,7 @@
 #include <link.h>
 #include <malloc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <utility>
 
@@ -41,8 +43,9 @@ namespace {
 
 constexpr uintptr_t page_bytes = uintptr_t(1) << 21; // on x86-64, and on AArch64 with pages of 4 KiB
 constexpr size_t heap_bytes = size_t(128) << 20;     // address space, of which little may be used
-constexpr int largest_in_heap = 32 << 20;            // the most that glibc allows
-constexpr size_t growth = 16 << 20;                  // more than is left, and less than that
+constexpr int largest_in_heap = 32 << 20;            // of blocks: the most that glibc allows
+constexpr size_t growth = 16 << 20;   // more than the heap has left, less than the largest block
+constexpr int usual_growth = 1 << 20; // afterwards
 
 struct Range {
   uintptr_t start = 0, end = 0;
@@ -59,15 +62,23 @@ void advise(const Range& range) {
     madvise(reinterpret_cast<void*>(range.start), range.size(), MADV_HUGEPAGE); // failing changes nothing
 }
 
+std::string content_of(const char* file) {
+  const Result<std::string> text = read_file(file);
+  return text ? *text : std::string();
+}
+
+// Address space that is hardly used counts where memory is granted strictly, and where it is limited.
+bool address_space_is_free() {
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA})
+    if (rlimit limit{}; getrlimit(resource, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY)
+      return false;
+  return !content_of("/proc/sys/vm/overcommit_memory").starts_with("2");
+}
+
 bool kernel_has_them() {
-  const auto read = [](const char* file) {
-    const Result<std::string> text = read_file(file);
-    return text ? *text : std::string();
-  };
-  const std::string enabled = read("/sys/kernel/mm/transparent_hugepage/enabled");
-  return (enabled.find("[madvise]") != std::string::npos || enabled.find("[always]") != std::string::npos) &&
-         read("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").starts_with("2097152") &&
-         !read("/proc/sys/vm/overcommit_memory").starts_with("2");
+  const std::string enabled = content_of("/sys/kernel/mm/transparent_hugepage/enabled");
+  return !enabled.empty() && enabled.find("[never]") == std::string::npos &&
+         content_of("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").starts_with("2097152");
 }
 
 // The code of the program itself, which the list has first.
@@ -98,11 +109,11 @@ void move_code() {
   advise({start, end});
   std::memcpy(copy, reinterpret_cast<const void*>(code.start), code.size());
   __builtin___clear_cache(copy, copy + code.size());
-  // A policy may forbid code that no file has (SELinux, execmem).
-  if (mprotect(copy, code.size(), PROT_READ | PROT_EXEC) == 0)
-    mremap(copy, code.size(), code.size(), MREMAP_MAYMOVE | MREMAP_FIXED,
-           reinterpret_cast<void*>(code.start));
-  else
+  // A policy may forbid code that no file has (SELinux, execmem). Moving fails before it removes the old
+  // mapping, or for lack of memory for page tables, of which it needs a few.
+  if (mprotect(copy, code.size(), PROT_READ | PROT_EXEC) != 0 ||
+      mremap(copy, code.size(), code.size(), MREMAP_MAYMOVE | MREMAP_FIXED,
+             reinterpret_cast<void*>(code.start)) == MAP_FAILED)
     munmap(copy, code.size());
   munmap(memory, start - begin);
   munmap(reinterpret_cast<void*>(end), begin + mapped - end);
@@ -117,18 +128,21 @@ void reserve(std::string& buffer, uint64_t size) {
 }
 
 void use_huge_pages_for_heap() {
+  if (!address_space_is_free())
+    return;
+  static const auto first = reinterpret_cast<uintptr_t>(sbrk(0));
   // Large blocks come from the heap, too, and it does not shrink: a compiler ends soon.
   mallopt(M_MMAP_THRESHOLD, largest_in_heap);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_TOP_PAD, heap_bytes);
-  const auto start = reinterpret_cast<uintptr_t>(sbrk(0)) - mallinfo2().arena;
   void* volatile block = std::malloc(growth); // volatile: not left out
   std::free(block);
-  advise(inner(start, reinterpret_cast<uintptr_t>(sbrk(0))));
+  mallopt(M_TOP_PAD, usual_growth);
+  advise(inner(first, reinterpret_cast<uintptr_t>(sbrk(0))));
 }
 
 void use_huge_pages_for_workers() {
-  if (!kernel_has_them())
+  if (!kernel_has_them() || !address_space_is_free())
     return;
   static bool moved = false;
   if (!std::exchange(moved, true))

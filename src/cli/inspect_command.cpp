@@ -284,7 +284,7 @@ private:
   Result<void> list_bitcode() const {
     if (bitcode_.empty())
       return {};
-    XAAS_TRY(const std::string text, json_text(modules_, "the list of modules", 2));
+    XAAS_TRY(const std::string text, json_text(to_json(modules_), "the list of modules", 2));
     return write_output(fs::path(bitcode_) / "modules.json", text + "\n");
   }
 
@@ -458,7 +458,7 @@ private:
   }
 
   std::string target_, schema_, system_, page_, trace_, bitcode_;
-  Json modules_ = Json::array(); // that --bitcode writes
+  BitcodeFiles modules_; // for --bitcode
   bool page_is_written_ = false;
   std::vector<std::string> configure_arguments_;
   bool configure_ = false, sbom_ = false, kernels_ = false;

@@ -137,6 +137,16 @@ Result<ApplicationImage> ApplicationImage::open(std::unique_ptr<oci::Image> imag
   return opened;
 }
 
+// The size of the module that a file's name says, if it is wanted.
+std::optional<uint64_t> ApplicationImage::wanted_module(const std::string& path,
+                                                        const std::set<Digest>& wanted) const {
+  const Result<Digest> digest = Digest::parse("sha256:" + path.substr(path.rfind('/') + 1));
+  if (!digest || !wanted.contains(*digest))
+    return {};
+  const auto module = bundle_.modules.find(*digest);
+  return module == bundle_.modules.end() ? std::nullopt : std::optional(module->second);
+}
+
 // Passes the `wanted` contents of a layer to `keep`.
 Result<void> ApplicationImage::read_contents(
     size_t layer, std::set<Digest>& wanted,
@@ -149,7 +159,10 @@ Result<void> ApplicationImage::read_contents(
                            if (entry.kind != oci::LayerEntry::Kind::file)
                              return {};
                            if (modules && ir::is_packed(entry.content)) {
-                             Result<std::string> module = ir::unpack(entry.content);
+                             const std::optional<uint64_t> size = wanted_module(entry.path, wanted);
+                             if (!size)
+                               return {};
+                             Result<std::string> module = ir::unpack(entry.content, *size);
                              if (!module)
                                return std::move(module).error().in("/" + entry.path);
                              entry.content = *std::move(module);

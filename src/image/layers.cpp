@@ -99,9 +99,12 @@ public:
     oci::LayerBuilder builder(time_);
     for (const Digest& digest : digests) {
       XAAS_TRY(std::string bytes, content_(digest));
-      if (role == "ir")
+      if (role == "ir") {
+        if (ir::is_packed(bytes))
+          return make_error(ErrorKind::failed, "module " + digest.to_string() + " is no bitcode");
         if (std::optional<std::string> packed = ir::pack(bytes))
           bytes = *std::move(packed);
+      }
       XAAS_CHECK(builder.add_file(".xaas/" + directory + "/sha256/" + digest.hex(), std::move(bytes)));
     }
     return builder.finish(oci::Compression::zstd, "xaas build: " + role, annotations(role, users));

@@ -14,7 +14,7 @@
 // are 3 x 34 bits, of which no byte equals another. Packed, they are columns, one for each operand of this
 // kind of record: 1 2 3 | 5 5 5 | 3 3 3 | 0 0 0, each value in bytes (LEB128). Which record follows which is
 // a column of its own, for each kind of block. A column is stored as differences of successive values if
-// these are distributed less evenly: the first one is then 1 1 1.
+// these are distributed less evenly: the first one is then 1, 1, 1.
 //
 // Packing knows the grammar of the bitstream only: blocks, abbreviations, records. It does not know what
 // records mean, so a new version of LLVM, with new records, is packed like this one. One walk over the
@@ -56,6 +56,7 @@ constexpr std::string_view bitcode_magic = "BC\xC0\xDE";
 constexpr unsigned top_level_width = 2; // of abbreviation ids outside of blocks
 constexpr unsigned deepest = 32;        // blocks in blocks; LLVM's own are four deep
 constexpr size_t most_columns = 1 << 16;
+constexpr size_t most_fields = 128; // of an abbreviation; literals cost a record nothing, but time
 
 uint64_t zigzag(uint64_t difference) {
   return difference << 1 ^ (difference >> 63 ? ~uint64_t(0) : 0);
@@ -210,14 +211,16 @@ public:
     uint64_t last = 0;
   };
 
-  explicit Unpacker(std::string_view packed)
-      : bits_(bitcode_magic.begin(), bitcode_magic.end()), writer_(bits_) {
+  Unpacker(std::string_view packed, uint64_t limit)
+      : limit_(limit), bits_(bitcode_magic.begin(), bitcode_magic.end()), writer_(bits_) {
     find_columns(packed);
   }
 
   bool failed() const { return failed_; }
   void fail() { failed_ = true; }
   bool at_end(Column*& slot) {
+    if (bits_.size() > limit_)
+      fail();
     if (!slot && used_ == columns_.size())
       return true;
     const Column& column = make(slot);
@@ -226,22 +229,26 @@ public:
 
   uint64_t fixed(Column*& column, unsigned width) {
     const uint64_t value = next(column);
-    if (width < 64 && value >> width)
+    if (value >> width || bits_.size() > limit_)
       fail();
-    if (!failed_)
-      writer_.Emit(static_cast<uint32_t>(value), width);
+    if (failed_)
+      return 0;
+    writer_.Emit(static_cast<uint32_t>(value), width);
     return value;
   }
   uint64_t vbr(Column*& column, unsigned width) {
     const uint64_t value = next(column);
-    if (!failed_)
-      writer_.EmitVBR64(value, width);
+    if (bits_.size() > limit_)
+      fail();
+    if (failed_)
+      return 0;
+    writer_.EmitVBR64(value, width);
     return value;
   }
   void blob(Column*& slot, uint64_t size) {
     align();
     Column& column = make(slot);
-    if (failed_ || size > uint64_t(column.end - column.at))
+    if (failed_ || size > uint64_t(column.end - column.at) || size > limit_)
       return fail();
     bits_.append(column.at, column.at + size);
     column.at += size;
@@ -322,6 +329,7 @@ private:
     return column.last = column.differences ? column.last + from_zigzag(value) : value;
   }
 
+  uint64_t limit_;
   llvm::SmallVector<char, 0> bits_;
   llvm::BitstreamWriter writer_;
   std::vector<Column> columns_;
@@ -330,7 +338,7 @@ private:
   bool failed_ = false;
 };
 
-// The walk over the grammar. After a failure of the stream, fields are zero, and every loop ends.
+// The walk over the grammar. Every loop ends after a failure of the stream.
 template <typename Stream> class Walk {
 public:
   explicit Walk(Stream& stream) : stream_(stream) {}
@@ -408,6 +416,8 @@ private:
     auto field = [&](unsigned width) { return stream_.vbr(kind[definitions], width); };
     Abbreviation abbreviation;
     const uint64_t count = field(5);
+    if (count > most_fields)
+      return stream_.fail();
     for (uint64_t i = 0; i < count && !stream_.failed(); ++i) {
       if (stream_.fixed(kind[definitions], 1)) {
         abbreviation.emplace_back(field(8));
@@ -501,9 +511,9 @@ bool is_packed(std::string_view bytes) {
   return bytes.starts_with(magic);
 }
 
-Result<std::string> unpack(std::string_view packed) {
+Result<std::string> unpack(std::string_view packed, uint64_t limit) {
   if (is_packed(packed)) {
-    Unpacker unpacker(packed);
+    Unpacker unpacker(packed, limit);
     Walk(unpacker).file();
     if (std::optional<std::string> bitcode = unpacker.finish())
       return *std::move(bitcode);
@@ -520,7 +530,7 @@ std::optional<std::string> pack(std::string_view bitcode) {
     return std::nullopt;
   std::string packed = packer.finish();
   // Bits that another writer chose (padding, longer encodings of a number) are not in the columns.
-  const Result<std::string> again = unpack(packed);
+  const Result<std::string> again = unpack(packed, bitcode.size());
   if (!again || *again != bitcode)
     return std::nullopt;
   return packed;

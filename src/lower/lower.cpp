@@ -118,7 +118,7 @@ struct EndOfHalf : llvm::PassInfoMixin<EndOfHalf> {
   static bool isRequired() { return true; }
 };
 
-// Makes Clang run only that half, and what its action is after it. Clang has no such mode. So it runs its
+// Makes Clang run only that half of the pipeline, then its action. Clang has no such mode. So it runs its
 // pipeline for -O0 with the half in front of it: when it asks for callbacks, it has made the target machine,
 // for the level in `codegen`, and builds the pipeline next. Of what follows the half, only required passes
 // run, which find nothing in an optimized module: targets add loop passes to every pipeline (AArch64's

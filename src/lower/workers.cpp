@@ -53,13 +53,13 @@ Result<std::string> lower_in_worker(const Job& job, uint64_t max_memory, uint64_
 class Pool {
 public:
   Pool(size_t count, const JobSource& job, const ObjectSink& done, const Limits& limits, Progress& progress)
-      : count_(count), job_(job), done_(done), limits_(limits), progress_(progress),
-        memory_(limits.memory ? limits.memory : memory_limit()), names_(count) {}
+      : count_(count), job_(job), done_(done), limits_(limits), progress_(progress), names_(count) {}
 
   Result<void> run() {
     constexpr size_t many = 8; // copying the code costs as much as it saves for some
     if (count_ >= many)
       use_huge_pages_for_workers();
+    memory_ = limits_.memory ? limits_.memory : memory_limit();
     const unsigned workers = std::max(1u, limits_.workers);
     std::vector<size_t> all(count_);
     std::iota(all.begin(), all.end(), size_t(0));
@@ -150,7 +150,7 @@ private:
   const ObjectSink& done_;
   Limits limits_;
   Progress& progress_;
-  uint64_t memory_;
+  uint64_t memory_ = 0;
   std::vector<std::string> names_; // of the jobs started so far
   std::vector<size_t> too_large_;  // for a share of the memory
   bool last_try_ = false;

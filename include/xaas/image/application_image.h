@@ -109,6 +109,7 @@ public:
   std::vector<size_t> kept_layers(const std::string& configuration) const;
 
 private:
+  std::optional<uint64_t> wanted_module(const std::string& path, const std::set<Digest>& wanted) const;
   std::vector<size_t> layers_of(const std::set<Digest>& wanted, const std::string& configuration) const;
   Result<void>
   read_contents(size_t layer, std::set<Digest>& wanted,

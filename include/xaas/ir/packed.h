@@ -5,6 +5,7 @@
 
 #include <xaas/base/result.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,7 +19,8 @@ std::optional<std::string> pack(std::string_view bitcode);
 bool is_packed(std::string_view bytes);
 
 // The bytes that pack() was given. Damaged or untrusted bytes are an integrity error, or give bitcode with
-// another digest; time and memory are proportional to `packed`.
-Result<std::string> unpack(std::string_view packed);
+// another digest. More than about `limit` bytes are an error, too; time and memory are proportional to
+// `packed` and `limit`.
+Result<std::string> unpack(std::string_view packed, uint64_t limit);
 
 } // namespace xaas::ir

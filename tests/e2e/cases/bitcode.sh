@@ -13,8 +13,8 @@ for form in raw prepared; do
   "$XAAS" build src --ir "$form" -o "oci:$form:ir" -q
   "$XAAS" inspect "oci:$form:ir" --bitcode "$form.modules/below" --format json >"$form.json"
   assert_json "$form.json" '.kind == "ir"'
-  expect_equal "modules" "$(jq -c '[.[] | [.sources, .arch, .form, .configurations]] | sort' "$form.modules/below/modules.json")" \
-    "[[[\"f.c\"],\"x86_64\",\"$form\",[\"isa=x86-64\"]],[[\"f.c\"],\"x86_64\",\"$form\",[\"isa=x86-64-v3\"]],[[\"main.c\"],\"x86_64\",\"$form\",[\"isa=x86-64\",\"isa=x86-64-v3\"]]]"
+  expect_equal "modules" "$(jq -c '[.[] | [.sources, .architectures, .form, .configurations]] | sort' "$form.modules/below/modules.json")" \
+    "[[[\"f.c\"],[\"x86_64\"],\"$form\",[\"isa=x86-64\"]],[[\"f.c\"],[\"x86_64\"],\"$form\",[\"isa=x86-64-v3\"]],[[\"main.c\"],[\"x86_64\"],\"$form\",[\"isa=x86-64\",\"isa=x86-64-v3\"]]]"
   bytes=0
   while read -r file; do
     expect_equal "digest" "$(sha256sum <"$form.modules/below/$file" | cut -c1-64).bc" "$file"

@@ -153,6 +153,14 @@ TEST(Bundle, PreparedModules) {
   }
 }
 
+TEST(Bundle, OlderFormatsAreRead) {
+  Json json = to_json(Fixture(1).bundle);
+  for (int version = 1; version <= bundle_format; ++version) {
+    json["version"] = version;
+    EXPECT_TRUE(parse_bundle(json.dump(), "b")) << version;
+  }
+}
+
 TEST(Bundle, FormatIsTheOldestThatCanExpressIt) {
   Bundle bundle = Fixture(1).bundle;
   EXPECT_EQ(format_of(bundle), 6);
@@ -378,27 +386,29 @@ TEST(ApplicationImage, ModulesArePacked) {
   fixture.bundle.modules[module] = bitcode.size();
   const std::string file = ".xaas/ir/sha256/" + module.hex();
 
-  const auto stored =
-      [&](const std::string& content) { // the module, read from an image that stores `content`
-        Result<oci::NewImage> made = fixture.make(most_groups);
-        EXPECT_TRUE(made) << made.error().message;
-        for (oci::NewLayer& layer : made->layers)
-          if (layer_role(layer.descriptor) == "ir" && !content.empty()) {
-            oci::LayerBuilder builder;
-            EXPECT_TRUE(builder.add_file(file, content));
-            layer = *builder.finish(oci::Compression::zstd, "modules", layer.descriptor.annotations);
-          }
-        const oci::Reference reference =
-            *oci::parse_reference("oci:" + (directory.path() / digest_of(content).hex()).string());
-        EXPECT_TRUE(oci::write_image(reference, *made));
-        const auto image = ApplicationImage::open(*oci::open_image(reference));
-        EXPECT_TRUE(image) << image.error().message;
-        EXPECT_EQ(annotation_of(image->image(), annotation::format), "6");
-        return fetch(*image, {module}, "level=0");
-      };
+  // The module, read from an image of a format that stores `content`.
+  const auto stored = [&](const std::string& content, const std::string& format = "6") {
+    Result<oci::NewImage> made = fixture.make(most_groups);
+    EXPECT_TRUE(made) << made.error().message;
+    for (oci::NewLayer& layer : made->layers)
+      if (layer_role(layer.descriptor) == "ir" && !content.empty()) {
+        oci::LayerBuilder builder;
+        EXPECT_TRUE(builder.add_file(file, content));
+        layer = *builder.finish(oci::Compression::zstd, "modules", layer.descriptor.annotations);
+      }
+    EXPECT_EQ(made->annotations[annotation::format], "6");
+    made->annotations[annotation::format] = format;
+    const oci::Reference reference =
+        *oci::parse_reference("oci:" + (directory.path() / digest_of(content + format).hex()).string());
+    EXPECT_TRUE(oci::write_image(reference, *made));
+    const auto image = ApplicationImage::open(*oci::open_image(reference));
+    EXPECT_TRUE(image) << image.error().message;
+    return fetch(*image, {module}, "level=0");
+  };
   const std::string packed = ir::pack(bitcode).value();
-  for (const std::string& content : {std::string(), packed, bitcode}) {
-    const auto contents = stored(content);
+  for (const auto& [content, format] : std::vector<std::pair<std::string, std::string>>{
+           {"", "6"}, {packed, "6"}, {bitcode, "6"}, {bitcode, "1"}, {bitcode, "5"}}) {
+    const auto contents = stored(content, format);
     ASSERT_TRUE(contents) << contents.error().message;
     EXPECT_EQ(*contents, (std::map<Digest, std::string>{{module, bitcode}}));
   }
