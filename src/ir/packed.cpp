@@ -14,7 +14,7 @@
 // are 3 x 34 bits, of which no byte equals another. Packed, they are columns, one for each operand of this
 // kind of record: 1 2 3 | 5 5 5 | 3 3 3 | 0 0 0, each value in bytes (LEB128). Which record follows which is
 // a column of its own, for each kind of block. A column is stored as differences of successive values if
-// these are distributed less evenly: the first one is then 1, 1, 1.
+// these are distributed less evenly: the first one is then 1 1 1 (2 2 2 in zigzag encoding).
 //
 // Packing knows the grammar of the bitstream only: blocks, abbreviations, records. It does not know what
 // records mean, so a new version of LLVM, with new records, is packed like this one. One walk over the
