@@ -47,17 +47,17 @@ constexpr int largest_in_heap = 32 << 20;            // of blocks: the most that
 constexpr size_t growth = 16 << 20;   // more than the heap has left, less than the largest block
 constexpr int usual_growth = 1 << 20; // afterwards
 
-struct Range {
+struct PageRange {
   uintptr_t start = 0, end = 0;
   size_t size() const { return end > start ? end - start : 0; }
 };
 
 // The whole huge pages within a range.
-Range inner(uintptr_t start, uintptr_t end) {
+PageRange inner(uintptr_t start, uintptr_t end) {
   return {(start + page_bytes - 1) & ~(page_bytes - 1), end & ~(page_bytes - 1)};
 }
 
-void advise(const Range& range) {
+void advise(const PageRange& range) {
   if (range.size() > 0)
     madvise(reinterpret_cast<void*>(range.start), range.size(), MADV_HUGEPAGE); // failing changes nothing
 }
@@ -87,7 +87,7 @@ int find_code(dl_phdr_info* object, size_t, void* found) {
     const ElfW(Phdr) & segment = object->dlpi_phdr[i];
     if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) && !(segment.p_flags & PF_W)) {
       const uintptr_t start = object->dlpi_addr + segment.p_vaddr;
-      *static_cast<Range*>(found) = inner(start, start + segment.p_memsz);
+      *static_cast<PageRange*>(found) = inner(start, start + segment.p_memsz);
     }
   }
   return 1; // no other object
@@ -95,7 +95,7 @@ int find_code(dl_phdr_info* object, size_t, void* found) {
 
 // This function is part of the code that moves: the pages that it returns to have the same contents.
 void move_code() {
-  Range code;
+  PageRange code;
   dl_iterate_phdr(find_code, &code);
   if (code.size() == 0)
     return;
