@@ -1,13 +1,12 @@
-// Problem: compilers allocate much and live for some tenths of a second, and a third of that time are page
-// faults. A worker has more of them than a process of its own would: a fork does not copy the page tables of
-// mapped files, so it comes to some 500 faults for the program's code (16 pages each); and blocks that the
-// parent has freed are copied page by page when the worker allocates them. Under a hypervisor without
-// hardware support, a fault costs 20 us.
+// Problem: compilers allocate much and live for some tenths of a second, and page faults are a fifth to a
+// third of that time. A worker has more of them than a process of its own would: a fork does not copy the
+// page tables of mapped files, so the worker comes to some 500 faults for the program's code and constants
+// (16 pages each); and the kernel copies, page by page, blocks that the parent has freed and the worker
+// allocates.
 //
-//     deploying minimap2 (26 modules)          faults   CPU seconds
+//     deploying minimap2 (26 modules)          faults   CPU seconds (mean of 5 runs in turn)
 //     as it is                                 100,000         10.9
-//     heap in huge pages                        77,000         10.0
-//     and the code                              70,000         10.0
+//     heap and code in huge pages               70,000         10.1
 //     and pages of free blocks given back       43,000          8.4
 //
 // Approach: the heap is made to grow by a large piece, of which only touched huge pages exist. The code is

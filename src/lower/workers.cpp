@@ -56,7 +56,7 @@ public:
       : count_(count), job_(job), done_(done), limits_(limits), progress_(progress), names_(count) {}
 
   Result<void> run() {
-    constexpr size_t many = 8; // copying the code costs as much as it saves for some
+    constexpr size_t many = 8; // of minimap2's modules: copying the code costs as much as it saves for these
     if (count_ >= many)
       use_huge_pages_for_workers();
     memory_ = limits_.memory ? limits_.memory : memory_limit();

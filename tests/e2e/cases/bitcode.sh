@@ -23,7 +23,7 @@ for form in raw prepared; do
   done < <(jq -r '.[].file' "$form.modules/below/modules.json")
   expect_equal "bytes" "$bytes" "$(json "$form.json" .sharing.module_bytes)"
 done
-# What the image stores is something else, and smaller when it is compressed.
+# The image stores the packed form, which is smaller when it is compressed.
 main=$(jq -r '.[] | select(.sources == ["main.c"]) | .file | rtrimstr(".bc")' raw.modules/below/modules.json)
 layer=$(jq -r '.layers[] | select(.role == "ir" and (.configurations | length) == 2) | .digest | ltrimstr("sha256:")' raw.json)
 zstd -dcq "raw/blobs/sha256/$layer" | tar -xO ".xaas/ir/sha256/$main" >stored
