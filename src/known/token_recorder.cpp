@@ -54,9 +54,15 @@ enum Entry : uint64_t {
 // What pragma_done() gets for pragmas about warnings; PPCallbacks.
 constexpr uint64_t diagnostic_push = 1, diagnostic_pop = 2, last_diagnostic = 31;
 
-// Applies to numbers, too: 1.0f16, 1.0bf16, 1.0f16i.
 bool is_of_half(llvm::StringRef word) {
   return word.contains_insensitive("f16");
+}
+
+// True for 1.0f16, 1.0bf16, 1.0f16i, and 0x1p0f16. The letters are digits in 0x2F165667.
+bool is_number_of_half(llvm::StringRef text) {
+  if (text.starts_with_insensitive("0x"))
+    text = text.substr(text.find_first_of("pP"));
+  return is_of_half(text);
 }
 
 // `HF` is a mode (`__attribute__((mode(HF)))`); `omp` outside of a pragma is `[[omp::directive(...)]]`;
@@ -220,7 +226,7 @@ void TokenRecorder::record(const clang::Token& token) {
     look_at_assembly(token, text);
   if (identifier)
     look_at(*identifier);
-  else if (token.is(clang::tok::numeric_constant) && is_of_half(text))
+  else if (token.is(clang::tok::numeric_constant) && is_number_of_half(text))
     reads().instruction_set |= !lines_->of_clang;
   // Messages print a type that has an attribute from a macro with the macro's name.
   if (token.is(clang::tok::kw___attribute) && token.getLocation().isMacroID())
