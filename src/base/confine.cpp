@@ -14,8 +14,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
@@ -152,6 +154,12 @@ scmp_arg_cmp masked_equals(unsigned argument, scmp_datum_t mask, scmp_datum_t va
   return {argument, SCMP_CMP_MASKED_EQ, mask, value};
 }
 
+// What decides which system calls a filter allows.
+struct FilterKind {
+  bool uses_files;
+  bool further;
+};
+
 class Filter {
 public:
   Filter() : context_(seccomp_init(SCMP_ACT_ERRNO(ENOSYS))) {}
@@ -173,9 +181,8 @@ public:
                             masked_equals(0, CLONE_THREAD, CLONE_THREAD)) == 0;
   }
   // For abort() and raise(): signals to itself.
-  bool allow_own_signals() {
-    return seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-                            equals(0, static_cast<scmp_datum_t>(getpid()))) == 0;
+  bool allow_own_signals(uint32_t process) {
+    return seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, equals(0, process)) == 0;
   }
   // Private mappings only: the data limit does not count memory shared between processes.
   bool allow_own_memory() {
@@ -197,26 +204,91 @@ public:
            seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1, equals(0, PR_SET_NO_NEW_PRIVS)) ==
                0;
   }
+  bool allow_all(FilterKind kind, uint32_t process) {
+    return context_ != nullptr && allow(common_calls) && (!kind.uses_files || allow(file_calls)) &&
+           allow_threads() && allow_own_signals(process) && allow_own_memory() &&
+           (kind.further ? allow_less() : allow_own_limits());
+  }
   // For all threads, which a plugin may have started before. Without them, it is not needed.
   bool load() {
     seccomp_attr_set(context_, SCMP_FLTATR_CTL_TSYNC, 1);
     return seccomp_load(context_) == 0;
   }
-  explicit operator bool() const { return context_ != nullptr; }
+  // What load() loads; empty if that fails.
+  std::vector<sock_filter> instructions() const {
+    const FileDescriptor file(memfd_create("filter", MFD_CLOEXEC));
+    struct stat status{};
+    if (file.get() < 0 || seccomp_export_bpf(context_, file.get()) != 0 || fstat(file.get(), &status) != 0)
+      return {};
+    std::vector<sock_filter> instructions(static_cast<size_t>(status.st_size) / sizeof(sock_filter));
+    const size_t bytes = instructions.size() * sizeof(sock_filter);
+    return pread(file.get(), instructions.data(), bytes, 0) == static_cast<ssize_t>(bytes)
+               ? instructions
+               : std::vector<sock_filter>();
+  }
 
 private:
   scmp_filter_ctx context_;
 };
 
+// Making a filter takes a millisecond. A process that starts many workers makes it once, for a process number
+// that no process has.
+class PreparedFilter {
+public:
+  // Does nothing while another thread does it: a process that is forked then would wait for that thread
+  // forever.
+  void prepare(FilterKind kind) {
+    State expected = State::none;
+    if (!state_.compare_exchange_strong(expected, State::begun))
+      return;
+    Filter filter;
+    if (filter.allow_all(kind, placeholder))
+      instructions_ = filter.instructions();
+    if (std::count_if(instructions_.begin(), instructions_.end(), is_place) == 1)
+      state_ = State::made;
+  }
+
+  bool is_prepared() const { return state_ == State::made; }
+
+  bool load() const {
+    std::vector<sock_filter> instructions = instructions_;
+    std::find_if(instructions.begin(), instructions.end(), is_place)->k = static_cast<uint32_t>(getpid());
+    const sock_fprog program{static_cast<unsigned short>(instructions.size()), instructions.data()};
+    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
+  }
+
+private:
+  enum class State { none, begun, made };
+  static constexpr uint32_t placeholder = 0x70726f63; // above the kernel's PID_MAX_LIMIT
+  static bool is_place(const sock_filter& instruction) {
+    return BPF_CLASS(instruction.code) == BPF_JMP && instruction.k == placeholder;
+  }
+
+  std::atomic<State> state_ = State::none;
+  std::vector<sock_filter> instructions_;
+};
+
+PreparedFilter& prepared_filter(FilterKind kind) {
+  static std::array<PreparedFilter, 4> filters;
+  return filters[(kind.uses_files ? 1 : 0) + (kind.further ? 2 : 0)];
+}
+
+FilterKind kind_of(const Confinement& confinement) {
+  return {confinement.uses_files(), confinement.further};
+}
+
 Result<void> confine_calls(const Confinement& confinement) {
   if (!has_seccomp())
     return {};
-  Filter filter;
-  const bool made = filter && filter.allow(common_calls) &&
-                    (!confinement.uses_files() || filter.allow(file_calls)) && filter.allow_threads() &&
-                    filter.allow_own_signals() && filter.allow_own_memory() &&
-                    (confinement.further ? filter.allow_less() : filter.allow_own_limits());
-  if (!made || !filter.load())
+  const FilterKind kind = kind_of(confinement);
+  bool loaded = false;
+  if (const PreparedFilter& prepared = prepared_filter(kind); prepared.is_prepared()) {
+    loaded = prepared.load();
+  } else {
+    Filter filter;
+    loaded = filter.allow_all(kind, static_cast<uint32_t>(getpid())) && filter.load();
+  }
+  if (!loaded)
     return make_error(ErrorKind::failed, "confining a worker: the kernel refused its system call filter");
   return {};
 }
@@ -247,6 +319,14 @@ Result<void> limit(int resource, uint64_t value) {
 }
 
 } // namespace
+
+void prepare_to_confine(const Confinement& confinement) {
+  if (!has_seccomp())
+    return;
+  prepared_filter(kind_of(confinement)).prepare(kind_of(confinement));
+  if (confinement.further)
+    prepare_to_confine({});
+}
 
 Result<void> confine(const Confinement& confinement) {
   XAAS_CHECK(limit(RLIMIT_CORE, 0));

@@ -18,14 +18,18 @@ namespace {
 
 constexpr size_t max_words = 4096; // bytes of what a worker printed
 
+Confinement confinement_of(const WorkerLimits& limits) {
+  return {.readable = limits.readable,
+          .writable = limits.writable,
+          .max_memory = limits.memory ? limits.memory : memory_limit(),
+          .max_file = limits.max_file,
+          .further = limits.further};
+}
+
 Result<void> prepare(const WorkerLimits& limits) {
   if (!limits.writable.empty() && chdir(limits.writable.front().c_str()) != 0)
     return errno_error(errno, "entering " + limits.writable.front().string());
-  return confine({.readable = limits.readable,
-                  .writable = limits.writable,
-                  .max_memory = limits.memory ? limits.memory : memory_limit(),
-                  .max_file = limits.max_file,
-                  .further = limits.further});
+  return confine(confinement_of(limits));
 }
 
 [[noreturn]] void serve(const WorkerTask& task, const WorkerLimits& limits, int answer) {
@@ -53,6 +57,7 @@ Result<Worker> Worker::start(const WorkerTask& task, const WorkerLimits& limits)
   // Words that do not fit are lost, because nobody reads them before the end.
   for (const int fd : {answer.read_end(), words.read_end(), words.write_end()})
     fcntl(fd, F_SETFL, O_NONBLOCK);
+  prepare_to_confine(confinement_of(limits));
   XAAS_TRY(const pid_t child, fork_child(ChildGroup::own, what, [&] {
              serve(task, limits, detach(words.write_end(), answer.write_end()));
            }));

@@ -21,17 +21,25 @@
 namespace xaas {
 namespace {
 
-// The wait status of a child that is confined and then asked.
-int status_of(const Confinement& confinement, const std::function<bool()>& ask) {
+// The wait status of a child that is confined, maybe prepared for it, and then asked.
+int status_of(const Confinement& confinement, const std::function<bool()>& ask, bool prepared) {
   const pid_t child = fork();
   if (child == 0) {
     exit_on_no_memory();
+    if (prepared)
+      prepare_to_confine(confinement);
     if (!confine(confinement))
       _exit(2);
     _exit(ask() ? 0 : 1);
   }
   int status = -1;
   waitpid(child, &status, 0);
+  return status;
+}
+
+int status_of(const Confinement& confinement, const std::function<bool()>& ask) {
+  const int status = status_of(confinement, ask, false);
+  EXPECT_EQ(status_of(confinement, ask, true), status);
   return status;
 }
 
