@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -154,7 +153,7 @@ scmp_arg_cmp masked_equals(unsigned argument, scmp_datum_t mask, scmp_datum_t va
   return {argument, SCMP_CMP_MASKED_EQ, mask, value};
 }
 
-// What decides which system calls a filter allows.
+// The properties of a confinement that select the system calls of its filter.
 struct FilterKind {
   bool uses_files;
   bool further;
@@ -214,7 +213,7 @@ public:
     seccomp_attr_set(context_, SCMP_FLTATR_CTL_TSYNC, 1);
     return seccomp_load(context_) == 0;
   }
-  // What load() loads; empty if that fails.
+  // The program that load() loads; empty on failure.
   std::vector<sock_filter> instructions() const {
     const FileDescriptor file(memfd_create("filter", MFD_CLOEXEC));
     struct stat status{};
@@ -235,37 +234,37 @@ private:
 // that no process has.
 class PreparedFilter {
 public:
-  // Does nothing while another thread does it: a process that is forked then would wait for that thread
-  // forever.
-  void prepare(FilterKind kind) {
-    State expected = State::none;
-    if (!state_.compare_exchange_strong(expected, State::begun))
-      return;
+  // False if libseccomp made something else than expected; confine() then makes the filter itself.
+  bool prepare(FilterKind kind) {
+    if (!instructions_.empty())
+      return true;
     Filter filter;
     if (filter.allow_all(kind, placeholder))
       instructions_ = filter.instructions();
-    if (std::count_if(instructions_.begin(), instructions_.end(), is_place) == 1)
-      state_ = State::made;
+    if (std::count_if(instructions_.begin(), instructions_.end(), is_placeholder) != 1 ||
+        BPF_CLASS(instructions_.back().code) != BPF_RET)
+      instructions_.clear();
+    return !instructions_.empty();
   }
 
-  bool is_prepared() const { return state_ == State::made; }
-
+  // False if it is not prepared, or if the kernel refuses it.
   bool load() const {
     std::vector<sock_filter> instructions = instructions_;
-    std::find_if(instructions.begin(), instructions.end(), is_place)->k = static_cast<uint32_t>(getpid());
+    const auto place = std::find_if(instructions.begin(), instructions.end(), is_placeholder);
+    if (place == instructions.end())
+      return false;
+    place->k = static_cast<uint32_t>(getpid());
     const sock_fprog program{static_cast<unsigned short>(instructions.size()), instructions.data()};
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
   }
 
 private:
-  enum class State { none, begun, made };
   static constexpr uint32_t placeholder = 0x70726f63; // above the kernel's PID_MAX_LIMIT
-  static bool is_place(const sock_filter& instruction) {
+  static bool is_placeholder(const sock_filter& instruction) {
     return BPF_CLASS(instruction.code) == BPF_JMP && instruction.k == placeholder;
   }
 
-  std::atomic<State> state_ = State::none;
-  std::vector<sock_filter> instructions_;
+  std::vector<sock_filter> instructions_; // empty: not prepared
 };
 
 PreparedFilter& prepared_filter(FilterKind kind) {
@@ -281,10 +280,8 @@ Result<void> confine_calls(const Confinement& confinement) {
   if (!has_seccomp())
     return {};
   const FilterKind kind = kind_of(confinement);
-  bool loaded = false;
-  if (const PreparedFilter& prepared = prepared_filter(kind); prepared.is_prepared()) {
-    loaded = prepared.load();
-  } else {
+  bool loaded = prepared_filter(kind).load();
+  if (!loaded) {
     Filter filter;
     loaded = filter.allow_all(kind, static_cast<uint32_t>(getpid())) && filter.load();
   }
@@ -320,12 +317,11 @@ Result<void> limit(int resource, uint64_t value) {
 
 } // namespace
 
-void prepare_to_confine(const Confinement& confinement) {
+bool prepare_to_confine(const Confinement& confinement) {
   if (!has_seccomp())
-    return;
-  prepared_filter(kind_of(confinement)).prepare(kind_of(confinement));
-  if (confinement.further)
-    prepare_to_confine({});
+    return true;
+  const bool prepared = prepared_filter(kind_of(confinement)).prepare(kind_of(confinement));
+  return confinement.further ? prepare_to_confine({}) && prepared : prepared;
 }
 
 Result<void> confine(const Confinement& confinement) {

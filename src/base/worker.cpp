@@ -26,16 +26,16 @@ Confinement confinement_of(const WorkerLimits& limits) {
           .further = limits.further};
 }
 
-Result<void> prepare(const WorkerLimits& limits) {
-  if (!limits.writable.empty() && chdir(limits.writable.front().c_str()) != 0)
-    return errno_error(errno, "entering " + limits.writable.front().string());
-  return confine(confinement_of(limits));
+Result<void> prepare(const Confinement& confinement) {
+  if (!confinement.writable.empty() && chdir(confinement.writable.front().c_str()) != 0)
+    return errno_error(errno, "entering " + confinement.writable.front().string());
+  return confine(confinement);
 }
 
-[[noreturn]] void serve(const WorkerTask& task, const WorkerLimits& limits, int answer) {
+[[noreturn]] void serve(const WorkerTask& task, const Confinement& confinement, int answer) {
   exit_on_no_memory();
   std::signal(SIGXFSZ, SIG_IGN); // a file that is too large makes the write fail
-  const Result<void> prepared = prepare(limits);
+  const Result<void> prepared = prepare(confinement);
   const Result<std::string> result =
       prepared ? task() : Result<std::string>(make_error(ErrorKind::failed, prepared.error().message));
   const char kind = result ? '\0' : static_cast<char>(1 + static_cast<int>(result.error().kind));
@@ -57,9 +57,10 @@ Result<Worker> Worker::start(const WorkerTask& task, const WorkerLimits& limits)
   // Words that do not fit are lost, because nobody reads them before the end.
   for (const int fd : {answer.read_end(), words.read_end(), words.write_end()})
     fcntl(fd, F_SETFL, O_NONBLOCK);
-  prepare_to_confine(confinement_of(limits));
+  const Confinement confinement = confinement_of(limits);
+  prepare_to_confine(confinement);
   XAAS_TRY(const pid_t child, fork_child(ChildGroup::own, what, [&] {
-             serve(task, limits, detach(words.write_end(), answer.write_end()));
+             serve(task, confinement, detach(words.write_end(), answer.write_end()));
            }));
   answer.close_write();
   words.close_write();

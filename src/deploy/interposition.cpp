@@ -46,24 +46,16 @@ using RefKind = link::FileRef::Kind;
 std::set<std::string> assigned_names(const link::LinkRecord& record) {
   std::set<std::string> names;
   for (const link::LinkItem& item : record.items)
-    if (item.kind == link::LinkItem::Kind::option && item.option == "--defsym")
+    if (link::symbol_effect(item) == link::SymbolEffect::assigns)
       names.insert(item.value.substr(0, item.value.find('=')));
   return names;
 }
 
-// Files whose names the link defines, beside its inputs: of scripts, those that they assign.
-bool defines_names(const link::LinkItem& item) {
-  static const std::set<std::string> defining = {"--script", "--default-script", "--just-symbols"};
-  return item.kind == link::LinkItem::Kind::file_option && defining.contains(item.option);
-}
-
-// By options: with none of these, a program exports what the shared libraries among its inputs ask for.
+// Without such an option, a program exports the names that the shared libraries among its inputs ask for.
 bool has_export_option(const link::LinkRecord& record) {
-  static const std::set<std::string> exporting = {"--export-dynamic", "--export-dynamic-symbol",
-                                                  "--export-dynamic-symbol-list", "--dynamic-list",
-                                                  "--version-script"};
-  return std::any_of(record.items.begin(), record.items.end(),
-                     [](const link::LinkItem& item) { return exporting.contains(item.option); });
+  return std::any_of(record.items.begin(), record.items.end(), [](const link::LinkItem& item) {
+    return link::symbol_effect(item) == link::SymbolEffect::exports;
+  });
 }
 
 // nullopt: all that the link defines.
@@ -120,7 +112,8 @@ LinkInputs inputs_of_link(const image::Bundle& bundle, const Digest& link) {
       if (item.kind == link::LinkItem::Kind::option)
         continue;
       reach(bundle, item.file, own ? inputs.units : inputs.relocated, read);
-      if (item.kind == link::LinkItem::Kind::input || defines_names(item))
+      if (item.kind == link::LinkItem::Kind::input ||
+          link::symbol_effect(item) == link::SymbolEffect::defines)
         add(item.file); // also shared libraries, which the loader may search first
     }
     for (const Digest& archive : read)
@@ -131,15 +124,15 @@ LinkInputs inputs_of_link(const image::Bundle& bundle, const Digest& link) {
   return inputs;
 }
 
-std::map<Digest, std::set<std::string>>
-interposed_names(const image::Bundle& bundle, const std::vector<Digest>& links, const FileNames& names) {
+std::map<Digest, std::set<std::string>> interposed_names(const image::Bundle& bundle,
+                                                         const std::map<Digest, LinkInputs>& links,
+                                                         const FileNames& names) {
   std::map<Digest, std::set<Digest>> definers;    // by link
   std::set<Digest> undetermined;                  // links that may define and export any name
   std::map<std::string, std::set<Digest>> places; // links by name
-  for (const Digest& link : links) {
+  for (const auto& [link, inputs] : links) {
     if (bundle.links.at(link).kind == link::OutputKind::relocatable)
       continue;
-    const LinkInputs inputs = inputs_of_link(bundle, link);
     std::set<Digest>& files = definers[link];
     files = inputs.units;
     files.insert(inputs.relocated.begin(), inputs.relocated.end());

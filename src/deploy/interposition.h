@@ -22,10 +22,6 @@ struct FileNames {
   std::map<Digest, std::set<std::string>> wanted;
 };
 
-// By unit of a shared library, its names that another link of these defines, too, and exports.
-std::map<Digest, std::set<std::string>>
-interposed_names(const image::Bundle& bundle, const std::vector<Digest>& links, const FileNames& names);
-
 // What a link may read.
 struct LinkInputs {
   std::set<Digest> units;
@@ -35,5 +31,10 @@ struct LinkInputs {
   bool exports_wanted = false;       // a program that exports only names that files of `kit` define or want
 };
 LinkInputs inputs_of_link(const image::Bundle& bundle, const Digest& link);
+
+// By unit of a shared library, its names that another link of these defines, too, and exports.
+std::map<Digest, std::set<std::string>> interposed_names(const image::Bundle& bundle,
+                                                         const std::map<Digest, LinkInputs>& links,
+                                                         const FileNames& names);
 
 } // namespace xaas::deploy

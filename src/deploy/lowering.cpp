@@ -102,8 +102,9 @@ private:
     std::set<Digest> units;
     std::map<Digest, std::string> kit;
     std::set<Digest> asking;
+    std::map<Digest, LinkInputs> links;
     for (const Digest& link : inputs_.usage.links) {
-      const LinkInputs read = inputs_of_link(inputs_.bundle, link);
+      const LinkInputs& read = links.emplace(link, inputs_of_link(inputs_.bundle, link)).first->second;
       for (const auto& [digest, name] : read.kit)
         if (read.exports_wanted)
           asking.insert(digest);
@@ -129,7 +130,7 @@ private:
         XAAS_TRY(names.wanted[digest], link::names_wanted_by(file));
       }
     }
-    result_.interposed = interposed_names(inputs_.bundle, inputs_.usage.links, names);
+    result_.interposed = interposed_names(inputs_.bundle, links, names);
     return {};
   }
 

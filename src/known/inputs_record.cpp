@@ -2,6 +2,8 @@
 
 #include <xaas/known/places.h>
 
+#include <xaas/base/text.h>
+
 #include <llvm/ADT/StringExtras.h>
 
 #include <charconv>
@@ -75,7 +77,9 @@ std::string write_record(const session::Session& session, const Preprocessed& re
   for (const auto& [name, value] : macros.defined)
     text += "macro " + name + ' ' + value + '\n';
   for (const FileAnswer& file : files)
-    text += "file " + file.status + ' ' + (file.content ? file.content->hex() : "-") + ' ' +
+    text += (file.unread.empty() ? "file " : "definitions ") + file.status + ' ' +
+            (file.content ? file.content->hex() : "-") + ' ' +
+            (file.unread.empty() ? "" : llvm::join(file.unread, ",") + ' ') +
             path_without_place(session, file.path) + '\n';
   for (const Dependency& dependency : dependencies)
     text += std::string(dependency.of_system ? "system " : "user ") +
@@ -130,9 +134,12 @@ std::optional<std::vector<Dependency>> read_paths(const session::Session& sessio
         return std::nullopt;
       continue;
     }
-    const std::optional<std::string_view> status = kind == "file" ? take_until(*line, ' ') : std::nullopt;
+    const bool defines = kind == "definitions";
+    const std::optional<std::string_view> status =
+        kind == "file" || defines ? take_until(*line, ' ') : std::nullopt;
     const std::optional<std::string_view> content = status ? take_until(*line, ' ') : std::nullopt;
-    if (!content)
+    const std::optional<std::string_view> unread = content && defines ? take_until(*line, ' ') : content;
+    if (!unread)
       return std::nullopt;
     if (!check)
       continue;
@@ -141,7 +148,11 @@ std::optional<std::vector<Dependency>> read_paths(const session::Session& sessio
     if (path_without_place(session, path) != *line)
       return std::nullopt;
     const std::optional<Digest> digest = *content == "-" ? std::nullopt : digest_in(*content);
-    if ((*content != "-" && !digest) || !check->is_same({path, std::string(*status), digest}))
+    FileAnswer answer = {path, std::string(*status), digest, {}};
+    if (defines)
+      for (std::string& name : split(*unread, ','))
+        answer.unread.insert(std::move(name));
+    if ((*content != "-" && !digest) || !check->is_same(answer))
       return std::nullopt;
   }
   return dependencies;

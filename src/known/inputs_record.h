@@ -1,12 +1,13 @@
 // A record of the inputs of a run of the preprocessor (inputs.cpp), as text:
 //
-//     inputs 3
+//     inputs 4
 //     TOKENS MACROS LOCK_FREE_QUERIES FLAGS     two digests, a number, and two digits: reads_instruction_set,
 //                                               needs_features
 //     OTHER_MACROS                          digest
 //     WORDS                                 hashes in hexadecimal, without separators
 //     macro NAME TEXT                       for each predefined macro that was read
 //     file STATUS CONTENT PATH              for each question to the file system; "-" without content
+//     definitions STATUS CONTENT NAMES PATH one with FileAnswer::unread: the names, with commas between
 //     system PATH | user PATH               for each dependency
 //     end
 //
@@ -25,7 +26,7 @@
 
 namespace xaas::known {
 
-constexpr std::string_view record_version = "inputs 3";
+constexpr std::string_view record_version = "inputs 4";
 
 // A record whose lines for paths have not been read.
 struct InputsRecord {

@@ -13,6 +13,8 @@
 #include <llvm/ADT/StringSet.h>
 #include <llvm/Support/Path.h>
 
+#include <map>
+
 namespace xaas::known {
 
 bool may_record_inputs(const clang::CompilerInvocation& invocation) {
@@ -51,6 +53,7 @@ public:
   llvm::StringSet<> written; // with their directories
   std::vector<Dependency> dependencies;
   bool complete = true;
+  bool embeds = false; // the source asked for sizes of files
 };
 
 namespace {
@@ -60,8 +63,8 @@ public:
   // Adds names to `names`. Sets `complete` to false if the source gives a file the name of one in a directory
   // of the build; the text alone does not show that if macros put it together.
   NameCallbacks(const session::Session& session, const clang::Preprocessor& preprocessor,
-                llvm::StringSet<>& names, bool& complete)
-      : session_(session), preprocessor_(preprocessor), names_(names), complete_(complete) {}
+                llvm::StringSet<>& names, bool& complete, bool& embeds)
+      : session_(session), preprocessor_(preprocessor), names_(names), complete_(complete), embeds_(embeds) {}
   void InclusionDirective(clang::SourceLocation location, const clang::Token&, llvm::StringRef name, bool,
                           clang::CharSourceRange, clang::OptionalFileEntryRef, llvm::StringRef,
                           llvm::StringRef, const clang::Module*, bool,
@@ -87,9 +90,11 @@ public:
   void EmbedDirective(clang::SourceLocation, llvm::StringRef name, bool, clang::OptionalFileEntryRef,
                       const clang::LexEmbedParametersResult&) override {
     add(name);
+    embeds_ = true;
   }
   void HasEmbed(clang::SourceLocation, llvm::StringRef name, bool, clang::OptionalFileEntryRef) override {
     add(name);
+    embeds_ = true;
   }
 
 private:
@@ -104,6 +109,7 @@ private:
   const clang::Preprocessor& preprocessor_;
   llvm::StringSet<>& names_;
   bool& complete_;
+  bool& embeds_;
 };
 
 } // namespace
@@ -123,8 +129,8 @@ void InputsRecorder::attach(clang::CompilerInstance& compiler) {
   clang::Preprocessor& preprocessor = compiler.getPreprocessor();
   macros_.attach(preprocessor);
   names_->attachToPreprocessor(preprocessor);
-  preprocessor.addPPCallbacks(
-      std::make_unique<NameCallbacks>(session_, preprocessor, names_->written, names_->complete));
+  preprocessor.addPPCallbacks(std::make_unique<NameCallbacks>(session_, preprocessor, names_->written,
+                                                              names_->complete, names_->embeds));
 }
 
 std::string InputsRecorder::finish(clang::CompilerInstance& compiler, const Preprocessed& result) {
@@ -140,7 +146,35 @@ std::string InputsRecorder::finish(clang::CompilerInstance& compiler, const Prep
   const std::optional<MacrosRead> read = macros_.finish(compiler, macros);
   if (!read)
     return {};
-  return write_record(session_, result, macros.others, *read, recorded_->answers(), names_->dependencies);
+  return write_record(session_, result, macros.others, *read,
+                      names_->embeds ? recorded_->answers() : with_unread(compiler), names_->dependencies);
+}
+
+// The answers with the names that nothing read of files of definitions.
+std::vector<FileAnswer> InputsRecorder::with_unread(clang::CompilerInstance& compiler) const {
+  const clang::Preprocessor& preprocessor = compiler.getPreprocessor();
+  const clang::SourceManager& sources = preprocessor.getSourceManager();
+  // If two files define a name, Clang may say so.
+  std::map<std::string, unsigned> counts;
+  for (const auto& [path, file] : recorded_->definitions())
+    for (const std::string& name : file.names())
+      ++counts[name];
+  // Clang can warn about unused macros of the main file.
+  const std::optional<llvm::StringRef> main = sources.getBufferDataOrNone(sources.getMainFileID());
+  std::vector<FileAnswer> answers = recorded_->answers();
+  for (FileAnswer& answer : answers) {
+    const auto file = recorded_->definitions().find(answer.path);
+    if (file == recorded_->definitions().end() || !main || *main == file->second.text())
+      continue;
+    for (const std::string& name : macros_.unread_names(preprocessor, file->second))
+      if (counts.at(name) == 1)
+        answer.unread.insert(name);
+    if (answer.unread.empty())
+      continue;
+    answer.status = without_size(answer.status);
+    answer.content = file->second.without(answer.unread);
+  }
+  return answers;
 }
 
 } // namespace xaas::known

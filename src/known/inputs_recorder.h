@@ -35,6 +35,8 @@ public:
 
 private:
   class Names;
+  std::vector<FileAnswer> with_unread(clang::CompilerInstance& compiler) const;
+
   const session::Session& session_;
   llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files_;
   llvm::IntrusiveRefCntPtr<RecordedFiles> recorded_; // null if the inputs cannot be described

@@ -12,6 +12,7 @@
 #include <clang/Lex/MacroInfo.h>
 #include <clang/Lex/PPCallbacks.h>
 #include <clang/Lex/Preprocessor.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/xxhash.h>
 
@@ -41,9 +42,7 @@ public:
       watch_.read_builtin(name.getIdentifierInfo()->getName());
   }
   void MacroDefined(const clang::Token& name, const clang::MacroDirective* directive) override {
-    const bool first = !directive->getPrevious();
-    const clang::SourceManager& sources = preprocessor_.getSourceManager();
-    if (!first || sources.getFileID(name.getLocation()) != preprocessor_.getPredefinesFileID())
+    if (directive->getPrevious()) // else it is the first definition, and says nothing of an earlier one
       read(name);
   }
   void MacroUndefined(const clang::Token& name, const clang::MacroDefinition&,
@@ -193,6 +192,7 @@ bool MacrosRead::are_same_in(const PredefinedMacros& macros) const {
 
 void MacroWatch::attach(clang::Preprocessor& preprocessor) {
   preprocessor.addPPCallbacks(std::make_unique<WatchCallbacks>(*this, preprocessor));
+  preprocessor.addCommentHandler(&comments_);
 }
 
 void MacroWatch::read_builtin(std::string_view name) {
@@ -206,6 +206,7 @@ void MacroWatch::read_pragma(clang::Preprocessor& preprocessor, clang::SourceLoc
   const auto read_word = [&](llvm::StringRef word) {
     read(*preprocessor.getIdentifierInfo(word));
     complete_ &= word != "dependency"; // #pragma GCC dependency compares times of files
+    poisons_ |= word == "poison";
   };
   // Strings have words, too: #pragma push_macro("NAME").
   for_each_token(preprocessor.getSourceManager(), start, preprocessor.getLangOpts(), in_directive,
@@ -254,6 +255,62 @@ std::optional<MacrosRead> MacroWatch::finish(clang::CompilerInstance& compiler,
   }
   std::sort(read.words.begin(), read.words.end());
   return read;
+}
+
+bool MacroWatch::Comment::HandleComment(clang::Preprocessor& preprocessor, clang::SourceRange comment) {
+  const char* text = preprocessor.getSourceManager().getCharacterData(comment.getBegin());
+  if (text[0] != '/' || text[1] != '*')
+    return false;
+  for (text += 2; *text == ' ' || *text == '\t';)
+    ++text;
+  if (*text == '#')
+    found.push_back(comment);
+  return false;
+}
+
+bool MacroWatch::is_unread(const clang::Preprocessor& preprocessor, const std::string& name,
+                           const DefinitionFile::Place& place, const std::set<unsigned>& lines_of_comments,
+                           const LineInFile& line_in_file) const {
+  const clang::IdentifierTable& words = preprocessor.getIdentifierTable();
+  const auto found = words.find(name);
+  if (!place.is_defined)
+    return found == words.end() && lines_of_comments.contains(place.line);
+  if (found == words.end())
+    return false; // in a part that is skipped
+  const clang::IdentifierInfo* const identifier = found->getValue();
+  const clang::MacroDirective* const directive =
+      preprocessor.getLocalMacroDirectiveHistory(identifier); // the latest one
+  if (identifier->getTokenID() != clang::tok::identifier || identifier->getBuiltinID() != 0 ||
+      read_.contains(identifier) || !directive || directive->getPrevious() ||
+      directive->getKind() != clang::MacroDirective::MD_Define)
+    return false;
+  const clang::MacroInfo& macro = *directive->getMacroInfo();
+  return macro.isObjectLike() && !macro.isUsed() && line_in_file(macro.getDefinitionLoc()) == place.line;
+}
+
+std::set<std::string> MacroWatch::unread_names(const clang::Preprocessor& preprocessor,
+                                               const DefinitionFile& file) const {
+  std::set<std::string> names;
+  if (poisons_) // a definition must not even mention a poisoned word
+    return names;
+  const clang::SourceManager& sources = preprocessor.getSourceManager();
+  std::map<clang::FileID, bool> has_text;
+  const auto line_in_file = [&](clang::SourceLocation location) {
+    const auto [id, offset] = sources.getDecomposedLoc(location);
+    const auto [known, added] = has_text.try_emplace(id);
+    if (added)
+      known->second = sources.getBufferDataOrNone(id) == llvm::StringRef(file.text());
+    return known->second ? sources.getLineNumber(id, offset) : 0;
+  };
+  std::set<unsigned> lines_of_comments;
+  for (const clang::SourceRange& comment : comments_.found)
+    if (const unsigned line = line_in_file(comment.getBegin());
+        line && line == line_in_file(comment.getEnd()))
+      lines_of_comments.insert(line);
+  for (const auto& [name, place] : file.places())
+    if (is_unread(preprocessor, name, place, lines_of_comments, line_in_file))
+      names.insert(name);
+  return names;
 }
 
 BuiltinMacro kind_of_builtin_macro(std::string_view name) {

@@ -1,13 +1,17 @@
 // Macros that are defined before the source starts, and which of them a source reads.
 #pragma once
 
+#include "definitions.h"
+
 #include <xaas/base/digest.h>
 
 #include <clang/Basic/SourceLocation.h>
+#include <clang/Lex/Preprocessor.h>
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,7 +21,6 @@
 namespace clang {
 class CompilerInstance;
 class IdentifierInfo;
-class Preprocessor;
 } // namespace clang
 
 namespace xaas::known {
@@ -52,16 +55,31 @@ public:
   // macros (`__TIME__`) and pragmas do.
   std::optional<MacrosRead> finish(clang::CompilerInstance& compiler, const PredefinedMacros& macros);
 
+  // After finish(): the names of a file's places that Clang met there, and nothing looked up elsewhere.
+  std::set<std::string> unread_names(const clang::Preprocessor& preprocessor,
+                                     const DefinitionFile& file) const;
+
   void read(const clang::IdentifierInfo& name) { read_.insert(&name); }
   void read_builtin(std::string_view name);
   // Pragmas may look up any of their words. The text that has them starts in a file, with a directive or not.
   void read_pragma(clang::Preprocessor& preprocessor, clang::SourceLocation start, bool in_directive);
 
 private:
+  // A comment that may be `/* #undef NAME */`.
+  struct Comment : clang::CommentHandler {
+    bool HandleComment(clang::Preprocessor& preprocessor, clang::SourceRange comment) override;
+    std::vector<clang::SourceRange> found;
+  };
+  // Where in a file with one text; 0: elsewhere.
+  using LineInFile = std::function<unsigned(clang::SourceLocation)>;
+  bool is_unread(const clang::Preprocessor& preprocessor, const std::string& name,
+                 const DefinitionFile::Place& place, const std::set<unsigned>& lines_of_comments,
+                 const LineInFile& line_in_file) const;
   void read_made_text(clang::Preprocessor& preprocessor);
 
   llvm::DenseSet<const clang::IdentifierInfo*> read_;
-  bool complete_ = true, asks_for_builtins_ = false;
+  Comment comments_;
+  bool complete_ = true, asks_for_builtins_ = false, poisons_ = false;
 };
 
 // What decides the value of one of Clang's builtin macros.

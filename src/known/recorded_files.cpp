@@ -3,6 +3,9 @@
 #include <xaas/base/text.h>
 
 #include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Path.h>
+
+#include <algorithm>
 
 namespace xaas::known {
 
@@ -30,15 +33,21 @@ bool contains_path(std::string_view text, const std::string& path) {
 
 } // namespace
 
-std::string FileNumbers::describe(const llvm::ErrorOr<Status>& status) {
+constexpr std::string_view size_follows = "-size-";
+
+std::string FileNumbers::describe(const llvm::ErrorOr<Status>& status, bool with_size) {
   if (!status)
     return "error-" + std::to_string(status.getError().value());
   const auto [known, added] = numbers_.try_emplace(status->getUniqueID(), numbers_.size());
   std::string text =
       "type-" + std::to_string(static_cast<int>(status->getType())) + "-" + std::to_string(known->second);
-  if (status->isRegularFile())
-    text += "-size-" + std::to_string(status->getSize());
+  if (with_size && status->isRegularFile())
+    text.append(size_follows) += std::to_string(status->getSize());
   return text;
+}
+
+std::string without_size(const std::string& status) {
+  return status.substr(0, status.find(size_follows));
 }
 
 RecordedFiles::RecordedFiles(const session::Session& session,
@@ -83,6 +92,10 @@ llvm::ErrorOr<std::unique_ptr<File>> RecordedFiles::openFileForRead(const llvm::
   answer->content = digest_of(*content);
   for (const std::string& place : places_)
     complete_ &= !contains_path(*content, place);
+  const auto is_below = [&](const std::string& place) { return name.starts_with(place + "/"); };
+  if (!llvm::sys::path::is_absolute(name) || std::any_of(places_.begin(), places_.end(), is_below))
+    if (std::optional<DefinitionFile> definitions = DefinitionFile::read(*content))
+      definitions_.emplace(name, *std::move(definitions));
   return file;
 }
 
@@ -108,7 +121,7 @@ FileAnswer* RecordedFiles::note(llvm::StringRef path, const llvm::ErrorOr<Status
   const std::string description = numbers_.describe(status);
   const auto [known, added] = by_path_.try_emplace(path, answers_.size());
   if (added) {
-    answers_.push_back({path.str(), description, std::nullopt});
+    answers_.push_back({path.str(), description, std::nullopt, {}});
     complete_ &= path.find_first_of("\n\x01") == llvm::StringRef::npos;
   }
   FileAnswer& answer = answers_[known->second];
@@ -122,14 +135,20 @@ bool FileCheck::is_same(const FileAnswer& answer) {
   if (!answer.content)
     return numbers_.describe(files_.status(answer.path)) == answer.status;
   auto file = files_.openFileForRead(answer.path);
-  if (!file || numbers_.describe((*file)->status()) != answer.status)
+  if (!file || numbers_.describe((*file)->status(), answer.unread.empty()) != answer.status)
     return false;
+  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  if (!answer.unread.empty()) {
+    const auto [known, added] = definitions_.try_emplace(answer.path);
+    if (added)
+      if (const std::optional<std::string_view> text = content_of(**file, answer.path, buffer))
+        known->second = DefinitionFile::read(*text);
+    return known->second && known->second->without(answer.unread) == answer.content;
+  }
   const auto [known, added] = contents_.try_emplace(answer.path);
-  if (added) {
-    std::unique_ptr<llvm::MemoryBuffer> buffer;
+  if (added)
     if (const std::optional<std::string_view> content = content_of(**file, answer.path, buffer))
       known->second = digest_of(*content);
-  }
   return known->second == answer.content;
 }
 

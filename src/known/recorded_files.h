@@ -1,6 +1,8 @@
 // What a run of the preprocessor asks the file system, and the answers.
 #pragma once
 
+#include "definitions.h"
+
 #include <xaas/base/digest.h>
 #include <xaas/session/session.h>
 
@@ -19,8 +21,8 @@ namespace xaas::known {
 class FileNumbers {
 public:
   // The answer as far as the preprocessor can tell: its error; or its type, which earlier file it is, and the
-  // size of a regular one, which `__has_embed` looks at.
-  std::string describe(const llvm::ErrorOr<llvm::vfs::Status>& status);
+  // size of a regular one, which only `__has_embed` looks at.
+  std::string describe(const llvm::ErrorOr<llvm::vfs::Status>& status, bool with_size = true);
 
 private:
   std::map<llvm::sys::fs::UniqueID, size_t> numbers_;
@@ -30,7 +32,11 @@ struct FileAnswer {
   std::string path;              // as asked
   std::string status;            // FileNumbers
   std::optional<Digest> content; // of a file that was read
+  // If there are any: `content` is the digest without the lines that define these, and `status` has no size.
+  std::set<std::string> unread;
 };
+
+std::string without_size(const std::string& status);
 
 // The same files. They must not change while they are recorded (files_read_once()).
 class RecordedFiles : public llvm::vfs::ProxyFileSystem {
@@ -51,6 +57,8 @@ public:
   // False if the run asked more than answers() can show, or if a file contains the path of a directory of the
   // build: the same content does not mean the same directory in another build.
   bool complete() const { return complete_; }
+  // By path; files in directories of the build.
+  const std::map<std::string, DefinitionFile>& definitions() const { return definitions_; }
 
 private:
   FileAnswer* note(llvm::StringRef path, const llvm::ErrorOr<llvm::vfs::Status>& status);
@@ -60,6 +68,7 @@ private:
   FileNumbers numbers_;
   std::vector<FileAnswer> answers_;
   llvm::StringMap<size_t> by_path_; // in answers_
+  std::map<std::string, DefinitionFile> definitions_;
 };
 
 // Asks again. Remembers digests, because several records ask for the same files.
@@ -74,6 +83,7 @@ private:
   llvm::vfs::FileSystem& files_;
   FileNumbers numbers_;
   llvm::StringMap<std::optional<Digest>> contents_;
+  llvm::StringMap<std::optional<DefinitionFile>> definitions_;
 };
 
 } // namespace xaas::known

@@ -421,7 +421,9 @@ void TokenRecorder::expanded(const clang::Token& name, const clang::MacroDefinit
     return;
   const auto [file, offset] = sources_.getDecomposedLoc(macro->getDefinitionLoc());
   const clang::OptionalFileEntryRef entry = sources_.getFileEntryRefForID(file);
-  macros_.insert(name.getIdentifierInfo()->getName().str() + ' ' + std::to_string(offset) + ' ' +
+  macros_.insert(name.getIdentifierInfo()->getName().str() + ' ' +
+                 std::to_string(sources_.getLineNumber(file, offset)) + ' ' +
+                 std::to_string(sources_.getColumnNumber(file, offset)) + ' ' +
                  (entry ? name_without_place(session_, entry->getName()) : std::string()));
 }
 

@@ -29,6 +29,9 @@ constexpr std::string_view z_values =
 const std::vector<Option>& table() {
   using enum Option::Value;
   using enum Option::Use;
+  using SymbolEffect::assigns;
+  using SymbolEffect::defines;
+  using SymbolEffect::exports;
   static const std::vector<Option> options = {
       // The kind of output.
       {"shared", none, parsed, ""},
@@ -56,7 +59,7 @@ const std::vector<Option>& table() {
       {"start-lib", none, keep, ""},
       {"end-lib", none, keep, ""},
       {"exclude-libs", required, keep, ""},
-      {"just-symbols", required, file, ""},
+      {"just-symbols", required, file, "", defines},
       {"rpath-link", required, drop, ""},
       {"nostdlib", none, drop, ""},
       {"Y", required, drop, ""},
@@ -72,14 +75,14 @@ const std::vector<Option>& table() {
       {"undefined-glob", required, keep, ""},
       {"init", required, keep, ""},
       {"fini", required, keep, ""},
-      {"defsym", required, keep, ""},
+      {"defsym", required, keep, "", assigns},
       {"wrap", required, keep, ""},
-      {"export-dynamic", none, keep, ""},
+      {"export-dynamic", none, keep, "", exports},
       {"no-export-dynamic", none, keep, ""},
-      {"export-dynamic-symbol", required, keep, ""},
-      {"export-dynamic-symbol-list", required, file, ""},
-      {"dynamic-list", required, file, ""},
-      {"version-script", required, file, ""},
+      {"export-dynamic-symbol", required, keep, "", exports},
+      {"export-dynamic-symbol-list", required, file, "", exports},
+      {"dynamic-list", required, file, "", exports},
+      {"version-script", required, file, "", exports},
       {"undefined-version", none, keep, ""},
       {"no-undefined-version", none, keep, ""},
       {"retain-symbols-file", required, file, ""},
@@ -124,8 +127,8 @@ const std::vector<Option>& table() {
       {"no-apply-dynamic-relocs", none, keep, ""},
       {"z", required, keep, z_values},
       // Sections and layout.
-      {"script", required, file, ""},
-      {"default-script", required, file, ""},
+      {"script", required, file, "", defines},
+      {"default-script", required, file, "", defines},
       {"symbol-ordering-file", required, file, ""},
       {"call-graph-ordering-file", required, file, ""},
       {"call-graph-profile-sort", required, keep, "none|hfsort|cdsort"},
@@ -380,6 +383,11 @@ bool valid_value(const Option& option, std::string_view value) {
              value.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string_view::npos;
   }
   return false;
+}
+
+SymbolEffect symbol_effect(const LinkItem& item) {
+  const Option* const option = item.kind == LinkItem::Kind::input ? nullptr : find_record_option(item.option);
+  return option ? option->symbols : SymbolEffect::none;
 }
 
 } // namespace xaas::link

@@ -1,6 +1,8 @@
 // The allow list of linker options, for command lines and for records.
 #pragma once
 
+#include <xaas/link/record.h>
+
 #include <string>
 #include <string_view>
 
@@ -21,6 +23,7 @@ struct Option {
   Use use;
   // The valid values: "" any, "#" a number, "a|b" one of these (`a=` with a number).
   std::string_view values;
+  SymbolEffect symbols = SymbolEffect::none;
 };
 
 // Finds an option by its name on a command line, without dashes; resolves aliases. nullptr: unknown.

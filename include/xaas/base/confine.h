@@ -24,8 +24,9 @@ struct Confinement {
   bool uses_files() const { return !readable.empty() || !writable.empty(); }
 };
 
-// Makes confine() cheaper in processes that this one forks. Several threads may call it.
-void prepare_to_confine(const Confinement& confinement);
+// Makes confine() cheaper in processes that this one forks. Call it from a process with one thread. False if
+// they must do all of it themselves.
+bool prepare_to_confine(const Confinement& confinement);
 
 // Confines this process permanently, and once more after `further`; call it before reading any input. Without
 // `readable` and `writable` no file can be opened any more, but open files stay open. Protections in

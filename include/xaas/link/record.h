@@ -54,6 +54,15 @@ struct LinkItem {
   bool operator==(const LinkItem&) const = default;
 };
 
+// The effect of an option on the symbols of the output, besides that of the inputs.
+enum class SymbolEffect {
+  none,
+  assigns, // the value is `NAME=EXPRESSION`
+  defines, // the file that it names defines some
+  exports, // it selects those that an executable exports
+};
+SymbolEffect symbol_effect(const LinkItem& item); // inputs have none
+
 struct LinkRecord {
   OutputKind kind = OutputKind::executable;
   std::string name; // file name of the output, without directories

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -26,9 +27,7 @@ int status_of(const Confinement& confinement, const std::function<bool()>& ask, 
   const pid_t child = fork();
   if (child == 0) {
     exit_on_no_memory();
-    if (prepared)
-      prepare_to_confine(confinement);
-    if (!confine(confinement))
+    if ((prepared && !prepare_to_confine(confinement)) || !confine(confinement))
       _exit(2);
     _exit(ask() ? 0 : 1);
   }
@@ -122,7 +121,10 @@ TEST_F(ConfineTest, NoSocketsProcessesOrPrograms) {
       char* const arguments[] = {program, nullptr};
       return execv(program, arguments) < 0;
     }));
-    EXPECT_TRUE(holds(confinement, [parent = getpid()] { return kill(parent, 0) != 0; }));
+    EXPECT_TRUE(holds(confinement, [parent = getpid()] {
+      return kill(parent, 0) != 0 && syscall(SYS_tgkill, parent, parent, 0) != 0 && errno == ENOSYS &&
+             syscall(SYS_tgkill, getpid(), getpid(), 0) == 0;
+    }));
   }
 }
 

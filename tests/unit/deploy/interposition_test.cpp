@@ -40,7 +40,12 @@ protected:
     return {link::FileRef::Kind::link, record.digest(), name};
   }
   static link::FileRef of(const Digest& unit) { return {link::FileRef::Kind::unit, unit, ""}; }
-  auto names() const { return interposed_names(bundle_, links_, known_); }
+  auto names() const {
+    std::map<Digest, LinkInputs> links;
+    for (const Digest& link : links_)
+      links.emplace(link, inputs_of_link(bundle_, link));
+    return interposed_names(bundle_, links, known_);
+  }
 
   image::Bundle bundle_;
   std::vector<Digest> links_;

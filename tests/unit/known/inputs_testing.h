@@ -32,6 +32,16 @@ protected:
   // The command of Clang's cc1 for a compile.
   std::shared_ptr<clang::CompilerInvocation> invocation_of(const std::string& flags,
                                                            const std::string& file) {
+    std::vector<std::string>& words = commands_[fs::current_path().string() + ' ' + flags + ' ' + file];
+    if (words.empty())
+      words = command_of(flags, file);
+    clang::TextDiagnosticBuffer messages;
+    auto invocation = parse_command(words, messages);
+    EXPECT_TRUE(invocation) << flags;
+    return invocation;
+  }
+
+  std::vector<std::string> command_of(const std::string& flags, const std::string& file) {
     const std::string jobs = sh("cd " + fs::current_path().string() + " && $CLANG -### " + flags + " -c " +
                                 file + " -o ../build/out.o 2>&1");
     const size_t start = jobs.find("\"-cc1\"");
@@ -47,10 +57,8 @@ protected:
         words.back() += jobs[i];
       }
     }
-    clang::TextDiagnosticBuffer messages;
-    auto invocation = parse_command(words, messages);
-    EXPECT_TRUE(invocation) << jobs;
-    return invocation;
+    EXPECT_FALSE(words.empty()) << jobs;
+    return words;
   }
 
   // Runs the preprocessor and files what it read.
@@ -77,6 +85,7 @@ protected:
   }
 
   ir::Unit unit_{.source = "a.c"};
+  std::map<std::string, std::vector<std::string>> commands_; // Clang's driver takes most of the time
   fs::path before_;
 };
 
