@@ -12,7 +12,7 @@
 // looked up (MacroWatch). The record of the run (inputs.cpp) has the digest of the file without the lines
 // that define these, and their names. Another file with the same digest has the same effect.
 //
-// A line is left out only if it says nothing but `#define NAME` with simple words, numbers and strings, or
+// A line is left out only if it says nothing but `#define NAME` with numbers and strings, or
 // `/* #undef NAME */`, which is how Autoconf and CMake write what is not defined. Its name takes its place:
 // the others keep their lines, which messages show, and their order.
 //
@@ -59,8 +59,9 @@ bool is_directive(StringRef word) {
   return known.contains(word);
 }
 
-// False for names that have a meaning without being macros: all of those of Clang are reserved or without
-// capitals, but for some that it proposes in messages.
+// False for names that may have a meaning for Clang without being macros: those of keywords, attributes and
+// the preprocessor are reserved or have no capitals. The others are macros that Clang proposes if they are
+// defined.
 bool may_be_left_out(StringRef name) {
   static const std::set<StringRef> proposed = {"NULL", "Nil", "YES", "NO"};
   return !name.empty() && name.front() != '_' && !(name.front() >= '0' && name.front() <= '9') &&
@@ -69,22 +70,29 @@ bool may_be_left_out(StringRef name) {
          !proposed.contains(name);
 }
 
-// Words, numbers, and strings without escapes, prefixes and suffixes, of which nothing begins a comment or an
-// operator of the preprocessor.
-bool is_simple(StringRef text) {
+// The text of a macro: numbers, punctuation, and strings without escapes, prefixes and suffixes. Nothing in
+// it begins a comment, and there are no words: Clang diagnoses some where they are defined, finds macros by
+// their text when it proposes one, and has all of them in its table.
+bool is_simple_text(StringRef text) {
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
+    const char before = i == 0 ? ' ' : text[i - 1];
     if (text[i] == '"') {
       in_string = !in_string;
-      const size_t beside = in_string ? i - 1 : i + 1;
-      if (beside < text.size() && is_word_character(text[beside]))
+      const char beside = in_string ? before : i + 1 < text.size() ? text[i + 1] : ' ';
+      if (is_word_character(beside) || beside == '.')
         return false;
-    }
-    if (!is_word_character(text[i]) && !StringRef(" \t\".,:;=()+-*/").contains(text[i]))
+    } else if (in_string) {
+      if (text[i] < ' ' || text[i] > '~' || text[i] == '\\' || text[i] == '?') // trigraphs
+        return false;
+    } else if (is_word_character(text[i])) {
+      if (!is_word_character(before) && (text[i] < '0' || text[i] > '9'))
+        return false;
+    } else if (!StringRef(" \t.,:;=()+-*/").contains(text[i])) {
       return false;
+    }
   }
-  return !in_string && !text.contains("//") && !text.contains("/*") && !text.contains("*/") &&
-         !text.contains("__VA_");
+  return !in_string && !text.contains("//") && !text.contains("/*") && !text.contains("*/");
 }
 
 // The name in `/* #undef NAME */`; else empty.
@@ -109,16 +117,20 @@ bool remove_comments(StringRef line, bool& in_comment, std::string& rest) {
         in_comment = false;
         ++i;
       }
-    } else if (here.starts_with("\"")) {
+    } else if (here.front() == '\\') {
+      return false;
+    } else if (here.front() == '"') {
       in_string = !in_string;
       rest += '"';
-    } else if (!in_string && here.starts_with("/*")) {
+    } else if (in_string) {
+      rest += here.front();
+    } else if (here.starts_with("/*")) {
       in_comment = true;
       rest += ' ';
       ++i;
-    } else if (!in_string && here.starts_with("//")) {
+    } else if (here.starts_with("//")) {
       return !here.contains("/*"); // C89 has no such comments
-    } else if (here.front() == '\'' || here.front() == '\\' || here.starts_with("R\"")) {
+    } else if (here.front() == '\'' || here.starts_with("R\"")) {
       return false;
     } else {
       rest += here.front();
@@ -136,7 +148,7 @@ bool is_clear_outside_of_definitions(StringRef directive, StringRef line) {
 }
 
 struct Line {
-  enum class Kind { blank, condition, other } kind = Kind::blank;
+  enum class Kind { blank, condition, end_of_condition, other } kind = Kind::blank;
   std::string name; // that it defines or undefines, or says is not defined
   bool is_defined = false, may_be_left_out = false;
 };
@@ -160,14 +172,16 @@ std::optional<Line> read_line(StringRef line, bool& in_comment) {
   const StringRef directive = take_word(content);
   if (!is_directive(directive))
     return std::nullopt;
-  result.kind = directive.starts_with("if") || directive.starts_with("elif") ? Line::Kind::condition
-                                                                             : Line::Kind::other;
+  if (directive == "endif")
+    result.kind = Line::Kind::end_of_condition;
+  else
+    result.kind = directive.starts_with("if") ? Line::Kind::condition : Line::Kind::other;
   if (directive != "define" && directive != "undef")
     return is_clear_outside_of_definitions(directive, line) ? std::optional(result) : std::nullopt;
   result.name = take_word(content).str();
   result.is_defined = directive == "define";
   result.may_be_left_out = result.is_defined && code == line && may_be_left_out(result.name) &&
-                           (content.empty() || spaces.contains(content.front())) && is_simple(content);
+                           (content.empty() || spaces.contains(content.front())) && is_simple_text(content);
   return result;
 }
 
@@ -179,6 +193,9 @@ std::optional<DefinitionFile> DefinitionFile::read(std::string_view text) {
   if (rest.contains("?\?/") || rest.contains('\r') || rest.contains('\0'))
     return std::nullopt;
   bool in_comment = false, after_condition = false;
+  unsigned depth = 0, groups = 0; // of conditions
+  bool more_than_groups = false;  // directives outside of conditions that are never left out
+  std::set<std::string> outside;  // names of places outside of conditions
   while (!rest.empty()) {
     StringRef line;
     std::tie(line, rest) = rest.split('\n');
@@ -186,15 +203,28 @@ std::optional<DefinitionFile> DefinitionFile::read(std::string_view text) {
     const std::optional<Line> read = read_line(line, in_comment);
     if (!read)
       return std::nullopt;
+    const bool is_last_part = rest.empty() && !text.ends_with('\n'); // Clang can warn about its end
+    const bool is_place = read->may_be_left_out && !after_condition && !is_last_part;
     if (!read->name.empty()) {
       if (!file.names_.insert(read->name).second)
         file.places_.erase(read->name);
-      else if (read->may_be_left_out && !after_condition)
+      else if (is_place)
         file.places_.emplace(read->name, Place{static_cast<unsigned>(file.lines_.size()), read->is_defined});
     }
+    if (depth == 0 && is_place)
+      outside.insert(read->name);
+    more_than_groups |= depth == 0 && read->kind == Line::Kind::other && !is_place;
+    groups += depth == 0 && read->kind == Line::Kind::condition;
+    if (read->kind == Line::Kind::end_of_condition && depth-- == 0)
+      return std::nullopt;
+    depth += read->kind == Line::Kind::condition;
     if (read->kind != Line::Kind::blank)
       after_condition = read->kind == Line::Kind::condition;
   }
+  // Without the directives around it, one condition may be the guard of the header.
+  if (groups == 1 && !more_than_groups)
+    for (const std::string& name : outside)
+      file.places_.erase(name);
   file.text_ = text;
   return file;
 }

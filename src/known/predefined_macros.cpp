@@ -206,7 +206,6 @@ void MacroWatch::read_pragma(clang::Preprocessor& preprocessor, clang::SourceLoc
   const auto read_word = [&](llvm::StringRef word) {
     read(*preprocessor.getIdentifierInfo(word));
     complete_ &= word != "dependency"; // #pragma GCC dependency compares times of files
-    poisons_ |= word == "poison";
   };
   // Strings have words, too: #pragma push_macro("NAME").
   for_each_token(preprocessor.getSourceManager(), start, preprocessor.getLangOpts(), in_directive,
@@ -291,8 +290,6 @@ bool MacroWatch::is_unread(const clang::Preprocessor& preprocessor, const std::s
 std::set<std::string> MacroWatch::unread_names(const clang::Preprocessor& preprocessor,
                                                const DefinitionFile& file) const {
   std::set<std::string> names;
-  if (poisons_) // a definition must not even mention a poisoned word
-    return names;
   const clang::SourceManager& sources = preprocessor.getSourceManager();
   std::map<clang::FileID, bool> has_text;
   const auto line_in_file = [&](clang::SourceLocation location) {

@@ -79,7 +79,7 @@ private:
 
   llvm::DenseSet<const clang::IdentifierInfo*> read_;
   Comment comments_;
-  bool complete_ = true, asks_for_builtins_ = false, poisons_ = false;
+  bool complete_ = true, asks_for_builtins_ = false;
 };
 
 // What decides the value of one of Clang's builtin macros.

@@ -165,7 +165,10 @@ TEST_F(Inputs, DoNotDependOnDefinitionsThatNothingReads) {
         {"#define WITH_A 1", "/* #undef WITH_A */", true},
         {"/* #undef WITH_A */", "#define WITH_A", true},
         {"#define WITH_A \"one\"", "#  define\tWITH_A \"another text\", (1 + 2) ", true},
-        {"#define WITH_A 1 + 2 - 3", "#define WITH_A a::b", true},
+        {"#define WITH_A \"AMD R\", \"it's\"", "#define WITH_A (0x1F + .5e-3)", true},
+        {"#define WITH_A 1", "#define WITH_A 1.5", true},
+        {"#define WITH_A 1", "#define WITH_A .b", false},
+        {"#define WITH_A 1", "#define WITH_A b", false}, // words
         {"#define WITH_A 1\n/* #undef WITH_B */", "/* #undef WITH_A */\n#define WITH_B", true},
         {"#define WITH_A 1\n/* #undef WITH_B */", "/* #undef WITH_B */\n#define WITH_A 2", false}, // order
         {"#define WITH_A 1", "#define WITH_A 1\n", false},                                         // lines
@@ -246,6 +249,11 @@ TEST_F(Inputs, DependOnDefinitionsThatClangLooksAt) {
       {"", plain, no_x + "#define X 1 // one\n", "#define X 2\n#define X 1 // one\n"},
       {"", plain, no_x + "#define X {1}\n", "#define X 2\n#define X {1}\n"},
       {"", plain, "#define NULL 0\n", "/* #undef NULL */\n"},
+      {"", plain, no_x + "#ifndef X_H\n#define X_G\n#endif\n", x + "#ifndef X_H\n#define X_G\n#endif\n"},
+      {"", plain, "#ifndef X_H\n#define X_G\n#endif\n" + no_x, "#ifndef X_H\n#define X_G\n#endif\n" + x},
+      {"-Weverything", plain, "#define Q 1\n#define X 1", "#define Q 1\n#define X 12345"},
+      {"", "#include \"config.h\"\nconst char* s = \"max_align_t\";\n#include <stddef.h>\n", x,
+       "#define X max_align_t\n"},
       {"", plain, "#if 0\n" + no_x + "#endif\n", "#if 0\n" + x + "#endif\n"},
   };
   write("src/other.h", "int X(void) { return 1; }\n");
