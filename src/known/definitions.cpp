@@ -10,7 +10,7 @@
 //
 // Approach: a run of the preprocessor shows which macros of such a file nothing read, and which names nothing
 // looked up (MacroWatch). The record of the run (inputs.cpp) has the digest of the file without the lines
-// that define these, and their names. Another file with the same digest has the same effect.
+// that are about these, and their names. Another file with the same digest has the same effect.
 //
 // A line is left out only if it says nothing but `#define NAME` with numbers and strings, or
 // `/* #undef NAME */`, which is how Autoconf and CMake write what is not defined. Its name takes its place:
@@ -18,7 +18,7 @@
 //
 // It is not left out if Clang might say something about it, or look at the name in another way: if another
 // line is about the name, too; if the name is reserved, or has no capital letter, as keywords and attributes;
-// right after a condition, where Clang looks for the guard of the header.
+// where it shows whether a condition is the guard of the header; in a last line without an end.
 //
 // Everything else must be equal, comments too, and such a file has only directives that Clang reads as it
 // reads code. So the text of both files is the same but for definitions that nothing reads, and Clang agrees
