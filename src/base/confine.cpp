@@ -230,11 +230,12 @@ private:
   scmp_filter_ctx context_;
 };
 
-// Making a filter takes a millisecond. A process that starts many workers makes it once, for a process number
+// Making a filter takes milliseconds. A process that starts many workers makes it once, for a process number
 // that no process has.
 class PreparedFilter {
 public:
-  // False if libseccomp made something else than expected; confine() then makes the filter itself.
+  // False if libseccomp's program has another form than expected. confine() then makes the same filter
+  // itself.
   bool prepare(FilterKind kind) {
     if (!instructions_.empty())
       return true;

@@ -1,5 +1,5 @@
-// Problem: two configurations of a project differ in its config.h, which nearly all sources include, and of
-// whose macros each source reads a few. The file's digest differs, so the preprocessor runs again.
+// Problem: two configurations of a project differ in its config.h. Nearly all sources include the file, and
+// each reads a few of its macros. The file's digest differs, so the preprocessor runs again.
 //
 // Example: GROMACS for two kinds of SIMD instructions. A source that reads only GMX_DOUBLE has the same
 // tokens.
@@ -13,7 +13,7 @@
 // that are about these, and their names. Another file with the same digest has the same effect.
 //
 // A line is left out only if it says nothing but `#define NAME` with numbers and strings, or
-// `/* #undef NAME */`, which is how Autoconf and CMake write what is not defined. Its name takes its place:
+// `/* #undef NAME */`, as Autoconf and CMake write for macros that are not defined. Its name takes its place:
 // the others keep their lines, which messages show, and their order.
 //
 // It is not left out if Clang might say something about it, or look at the name in another way: if another

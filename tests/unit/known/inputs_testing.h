@@ -15,6 +15,42 @@
 
 namespace xaas::known {
 
+// Sources that read a macro that x86-64-v3 defines and x86-64 does not, or that both define differently.
+inline const char* const sources_that_read[] = {
+    "#ifdef __AVX2__\nint f;\n#endif\n",
+    "#ifndef __AVX2__\nint f;\n#endif\n",
+    "#if defined __AVX2__\nint f;\n#endif\n",
+    "#if 0\n#elif defined(__AVX2__)\nint f;\n#endif\n",
+    "#if 0\n#elifdef __AVX2__\nint f;\n#endif\n",
+    "#if 0\n#elifndef __AVX2__\nint f;\n#endif\n",
+    "#if __AVX2__\nint f;\n#endif\n",
+    "int f = __AVX2__;\n",
+    "#define HAS(x) __##x##2__\nint f = HAS(AVX);\n",
+    "#define READ __AVX2__\n#define AGAIN READ\nint f = AGAIN;\n",
+    "#define OF(x) defined(x)\n#if OF(__AVX2__)\nint f;\n#endif\n",
+    "#if 1 || __AVX2__\nint f;\n#endif\n",
+    "#if __AV\\\nX2__\nint f;\n#endif\n",
+    "#ifndef __AVX2__\n#define __AVX2__ 1\n#endif\nint f = __AVX2__;\n",
+    "#undef __AVX2__\n#define __AVX2__ 3\nint f = __AVX2__;\n",
+    ("#pragma push_macro(\"__AVX2__\")\n#undef __AVX2__\n#define __AVX2__ 4\nint f = __AVX2__;\n"
+     "#pragma pop_macro(\"__AVX2__\")\nint g = __AVX2__;\n"),
+    "#pragma omp parallel for num_threads(__AVX2__)\n",
+    "_Pragma(\"GCC diagnostic ignored \\\"-Wall\\\"\") int f = __AVX2__;\n",
+    "#include __AVX2__\n",
+    "#line __AVX2__ \"b.c\"\nint f;\n",
+    "int f = __GCC_HAVE_SYNC_COMPARE_AND_SWAP_16;\n",
+    "#pragma clang final(__AVX2__)\nint f;\n",
+    "#pragma clang deprecated(__AVX2__)\nint f;\n",
+    "#pragma clang final(/*\n*/ __AVX2__)\nint f;\n",
+    "# /*\n*/ pragma clang final(__AVX2__)\nint f;\n",
+    "#pragma GCC system_header\n#pragma clang final(__AV\\ \nX2__)\nint f;\n",
+    "_Pragma(\"clang final(__AVX2__)\") int f;\n",
+    "#define SAY(x) _Pragma(#x)\nSAY(clang final(__AVX2__)) int f;\n",
+    "#pragma GCC system_header\n#pragma GCC poison __AVX2__\nint f;\n",
+    "#pragma GCC system_header\n#pragma __AVX2__ x\nint f;\n",
+    "#pragma GCC system_header\n#pragma x __AV\\\nX2__\nint f;\n",
+};
+
 class Inputs : public frontdoor::FrontDoorTest {
 protected:
   void SetUp() override {
