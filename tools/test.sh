@@ -38,7 +38,8 @@ built=$SECONDS
 results=$PWD/build/ci/Testing/results.xml
 rm -f "$results"
 code=0
-ctest --preset ci --parallel "$(nproc)" --output-junit "$results" "$@" || code=$?
+# One more than there are processors, because some tests wait.
+ctest --preset ci --parallel $(($(nproc) + 1)) --output-junit "$results" "$@" || code=$?
 # At the end of the log, where readers look first: the reasons of skipped tests, and the last lines of failed ones.
 [ ! -s "$results" ] || python3 tools/test_results.py "$results"
 check_null "after the tests"

@@ -192,7 +192,7 @@ Result<void> update_index(const Reference& layout, const std::vector<IndexEntry>
   return write_file(file, to_bytes(index));
 }
 
-// Removes partial blobs and archives that killed writers left. Those of active writers are younger.
+// Removes partial files that killed writers left in the directory. Those of active writers are younger.
 void remove_leftovers(const fs::path& directory) {
   constexpr auto abandoned = std::chrono::hours(1);
   const fs::file_time_type now = fs::file_time_type::clock::now();
@@ -215,6 +215,7 @@ Result<void> write_layout(const Reference& reference, const Publication& publica
     XAAS_CHECK(write_file(path / "oci-layout", layout_file()));
   const fs::path directory = path / "blobs" / "sha256";
   XAAS_CHECK(make_directories(directory));
+  remove_leftovers(path); // of index.json
   remove_leftovers(directory);
   XAAS_CHECK(run_parallel(publication.blobs.size(), transfers, [&](size_t i) -> Result<void> {
     XAAS_CHECK(check_interrupt());

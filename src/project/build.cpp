@@ -29,6 +29,14 @@ Words operator+(Words left, const Words& right) {
 
 constexpr const char* no_destdir =
     "does its install step honor DESTDIR? else list the files in build.install";
+constexpr const char* no_install_target =
+    "the makefile has no target `install`; list the files to install in build.install";
+
+// GNU make 3.82 and older quote `like this'.
+bool misses_install_target(const std::string& output) {
+  return output.find("No rule to make target 'install'") != std::string::npos ||
+         output.find("No rule to make target `install'") != std::string::npos;
+}
 
 // HIP's CMake package needs a library of Clang's and, without it, fails with a message that names neither the
 // library nor its package. CMake's cache shows which search failed.
@@ -110,8 +118,10 @@ private:
   Result<void> explained(Result<void> result) const {
     if (result || !result.error().hint.empty() || result.error().kind != ErrorKind::failed)
       return result;
-    if (result.error().message.find("the install step") != std::string::npos &&
-        result.error().output.find(prefix_ + "/") != std::string::npos)
+    const bool installing = result.error().message.find("the install step") != std::string::npos;
+    if (installing && misses_install_target(result.error().output))
+      result.error().hint = no_install_target;
+    else if (installing && result.error().output.find(prefix_ + "/") != std::string::npos)
       result.error().hint = no_destdir;
     else if (spec_.system == spec::BuildSystem::cmake && misses_clang_builtins(directory_))
       return make_error(

@@ -442,6 +442,16 @@ TEST_F(ProjectTest, ABuildThatInstallsNothingFails) {
   EXPECT_THAT(error.hint, HasSubstr("DESTDIR"));
 }
 
+TEST_F(ProjectTest, AMakefileWithoutAnInstallTargetIsExplained) {
+  application_.build.system = spec::BuildSystem::make;
+  source("main.c", main_c);
+  source("Makefile", "tiny: main.c\n\t$(CC) -o $@ main.c\n");
+  const Error error = expect_error(ErrorKind::failed);
+  EXPECT_THAT(error.message, HasSubstr("the install step failed"));
+  EXPECT_THAT(error.hint, HasSubstr("build.install"));
+  EXPECT_THAT(error.hint, HasSubstr("no target `install`"));
+}
+
 TEST_F(ProjectTest, AnInstallStepThatKnowsNoDestdirIsSeen) {
   application_.build.system = spec::BuildSystem::commands;
   application_.image.prefix = (root() / "prefix").string();
