@@ -38,9 +38,7 @@ public:
     XAAS_TRY(const std::optional<llm::Options> model, llm_.read());
     XAAS_TRY(const discover::Findings findings, discover::read_tree(source_, build_system_of(system_)));
     if (!findings.system)
-      return make_error(ErrorKind::not_found, "source tree " + source_ + ": no known build system",
-                        "xaas knows CMake, Meson, Autotools and make; for others, write a spec with "
-                        "\"system\": \"commands\"");
+      return discover::no_build_system(source_, findings);
     const fs::path path = output_.empty() ? fs::path(source_) / "xaas.json" : fs::path(output_);
     std::error_code code;
     if (output_ != "-" && fs::exists(path, code) && !force_)

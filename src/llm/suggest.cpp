@@ -71,7 +71,7 @@ Result<Suggestions> suggest_unguarded(const fs::path& tree, const discover::Find
                                       const discover::Discovery& discovery, Options options,
                                       const World& world) {
   if (!findings.system)
-    return make_error(ErrorKind::not_found, "source tree " + tree.string() + ": no known build system");
+    return discover::no_build_system(tree, findings);
   std::optional<Record> record;
   Suggestions suggestions;
   suggestions.discovery = discovery;

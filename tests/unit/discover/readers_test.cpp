@@ -277,6 +277,25 @@ TEST_F(MakeTest, NoValueIsEndless) {
   EXPECT_TRUE(read().products);
 }
 
+TEST_F(TreeTest, MakefilesWithNamesOfTheirOwnAreProposed) {
+  for (const char* name :
+       {"Makefile.AVX.gcc", "Makefile.gcc", "Makefile.mac", "Makefile.mpi", "src/Makefile.old"})
+    write(name, "all: solver\n");
+  write("main.c", "int main(void) { return 0; }\n");
+  const Error error = no_build_system("tree", read());
+  EXPECT_EQ(error.message, "source tree tree: no known build system");
+  EXPECT_EQ(error.hint,
+            "its makefiles have names of their own (Makefile.AVX.gcc, Makefile.gcc, Makefile.mac, ...); "
+            "write a spec with \"system\": \"make\" and \"arguments\": [\"-f\", \"Makefile.AVX.gcc\"]");
+}
+
+TEST_F(TreeTest, WithoutAMakefileCommandsAreProposed) {
+  write("main.c", "int main(void) { return 0; }\n");
+  const Error error = no_build_system("tree", read(), "no xaas.json and ");
+  EXPECT_EQ(error.message, "source tree tree: no xaas.json and no known build system");
+  EXPECT_THAT(error.hint, HasSubstr("\"commands\""));
+}
+
 class SourcesTest : public TreeTest {};
 
 TEST_F(SourcesTest, WhatTheyUse) {
