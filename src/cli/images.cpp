@@ -40,7 +40,7 @@ Result<SpecFile> read_spec(const std::string& argument, const std::string& sourc
   if (tree && !fs::exists(spec.path, code)) {
     XAAS_TRY(discover::Findings findings, discover::read_tree(argument));
     if (!findings.system)
-      return discover::no_build_system(argument, findings, "no xaas.json and ");
+      return discover::no_build_system(argument, findings, "no xaas.json and no known build system");
     for (const std::string& note : findings.notes)
       print_note(note);
     discover::Draft draft = discover::draft(findings, discover::classify(findings), arch);

@@ -142,7 +142,7 @@ Result<Findings> read_tree(const fs::path& root, std::optional<spec::BuildSystem
   return findings;
 }
 
-Error no_build_system(const fs::path& tree, const Findings& findings, const std::string& lacking) {
+Error no_build_system(const fs::path& tree, const Findings& findings, const std::string& problem) {
   std::string hint = "xaas knows CMake, Meson, Autotools and make; for others, write a spec with "
                      "\"system\": \"commands\"";
   if (!findings.other_makefiles.empty()) {
@@ -156,8 +156,7 @@ Error no_build_system(const fs::path& tree, const Findings& findings, const std:
            "); write a spec with \"system\": \"make\" and \"arguments\": [\"-f\", \"" +
            findings.other_makefiles.front() + "\"]";
   }
-  return make_error(ErrorKind::not_found,
-                    "source tree " + tree.string() + ": " + lacking + "no known build system", hint);
+  return make_error(ErrorKind::not_found, "source tree " + tree.string() + ": " + problem, hint);
 }
 
 } // namespace xaas::discover

@@ -60,8 +60,9 @@ bool is_makefile(const std::string& path);
 // Whether a path is below a directory for the sources of other projects.
 bool is_bundled(const std::string& path);
 
-// The error of a tree whose findings have no build system. `lacking` names what else it does not have.
-Error no_build_system(const fs::path& tree, const Findings& findings, const std::string& lacking = {});
+// The error of a tree whose findings have no build system.
+Error no_build_system(const fs::path& tree, const Findings& findings,
+                      const std::string& problem = "no known build system");
 
 // The document in the JSON schema of the published evaluation: gpu_build, gpu_backends, ..., internal_build.
 Json paper_document(const Findings& findings, const Discovery& discovery);

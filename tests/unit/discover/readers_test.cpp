@@ -291,7 +291,7 @@ TEST_F(TreeTest, MakefilesWithNamesOfTheirOwnAreProposed) {
 
 TEST_F(TreeTest, WithoutAMakefileCommandsAreProposed) {
   write("main.c", "int main(void) { return 0; }\n");
-  const Error error = no_build_system("tree", read(), "no xaas.json and ");
+  const Error error = no_build_system("tree", read(), "no xaas.json and no known build system");
   EXPECT_EQ(error.message, "source tree tree: no xaas.json and no known build system");
   EXPECT_THAT(error.hint, HasSubstr("\"commands\""));
 }
