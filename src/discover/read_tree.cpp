@@ -107,9 +107,12 @@ Result<Findings> read_tree(const fs::path& root, std::optional<spec::BuildSystem
                       "source tree " + root.string() + ": has no build with " + spec::to_string(*system));
   if (!findings.system) {
     findings.notes.push_back("the tree has no known build system (CMake, Meson, Autotools, make)");
-    for (const std::string& path : tree.paths())
-      if (is_makefile(path) && (path.starts_with("Makefile.") || path.starts_with("makefile.")))
-        findings.other_makefiles.push_back(path);
+    const auto other = std::find_if(tree.paths().begin(), tree.paths().end(), [](const std::string& path) {
+      return is_makefile(path) && path.find('/') == std::string::npos &&
+             (path.starts_with("Makefile.") || path.starts_with("makefile."));
+    });
+    if (other != tree.paths().end())
+      findings.other_makefile = *other;
   } else {
     switch (*findings.system) {
     case spec::BuildSystem::cmake:
@@ -143,20 +146,14 @@ Result<Findings> read_tree(const fs::path& root, std::optional<spec::BuildSystem
 }
 
 Error no_build_system(const fs::path& tree, const Findings& findings, const std::string& problem) {
-  std::string hint = "xaas knows CMake, Meson, Autotools and make; for others, write a spec with "
-                     "\"system\": \"commands\"";
-  if (!findings.other_makefiles.empty()) {
-    constexpr size_t most = 3;
-    std::string names;
-    for (size_t i = 0; i < std::min(most, findings.other_makefiles.size()); ++i)
-      names += (names.empty() ? "" : ", ") + findings.other_makefiles[i];
-    if (findings.other_makefiles.size() > most)
-      names += ", ...";
-    hint = "its makefiles have names of their own (" + names +
-           "); write a spec with \"system\": \"make\" and \"arguments\": [\"-f\", \"" +
-           findings.other_makefiles.front() + "\"]";
-  }
-  return make_error(ErrorKind::not_found, "source tree " + tree.string() + ": " + problem, hint);
+  const std::string hint =
+      findings.other_makefile.empty()
+          ? "xaas knows CMake, Meson, Autotools and make; for others, write a spec with \"system\": "
+            "\"commands\""
+          : "for makefiles with other names, such as " + findings.other_makefile +
+                ", write a spec with \"system\": \"make\" and \"arguments\": [\"-f\", FILE]";
+  return make_error(ErrorKind::not_found, "source tree " + tree.string() + ": " + problem,
+                    hint + " (docs/application-spec.md)");
 }
 
 } // namespace xaas::discover

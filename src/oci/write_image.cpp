@@ -215,7 +215,7 @@ Result<void> write_layout(const Reference& reference, const Publication& publica
     XAAS_CHECK(write_file(path / "oci-layout", layout_file()));
   const fs::path directory = path / "blobs" / "sha256";
   XAAS_CHECK(make_directories(directory));
-  remove_leftovers(path); // of index.json
+  remove_leftovers(path); // of index.json and oci-layout
   remove_leftovers(directory);
   XAAS_CHECK(run_parallel(publication.blobs.size(), transfers, [&](size_t i) -> Result<void> {
     XAAS_CHECK(check_interrupt());

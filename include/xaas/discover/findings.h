@@ -106,7 +106,7 @@ struct Findings {
   std::map<std::string, Place> flags;         // compiler flags in build files
   std::map<std::string, Place> machine_flags; // -m flags that a build without options compiles sources with
   std::optional<MakeProducts> products;       // of make
-  std::vector<std::string> other_makefiles;   // at the top, if there is no build system: Makefile.avx, ...
+  std::string other_makefile; // of a tree without a build system, at its top: Makefile.avx, ...
   std::vector<Preset> presets;
   bool tool_optimizes = false; // no build file names -O, so that Autoconf's own default holds: -g -O2
   std::optional<Configured> configured;

@@ -43,8 +43,7 @@ TEST_F(Inputs, DependOnDefinitionsThatAreRead) {
       for (const char* second : definitions) {
         if (first == second)
           continue;
-        session_.cache = path("cache-" + std::to_string(number++));
-        ASSERT_TRUE(store::Cache::open(session_.cache));
+        use_cache("cache-" + std::to_string(number++));
         write("src/a.c", "#include \"config.h\"\n" + source);
         write("build/config.h", std::string("#define OTHER 3\n") + first + "\n#define ONE 1\n");
         run(flags);
@@ -99,8 +98,7 @@ TEST_F(Inputs, DoNotDependOnDefinitionsThatNothingReads) {
     size_t number = 0;
     for (const auto& [one, two, same] : cases)
       for (const bool swapped : {false, true}) {
-        session_.cache = path("cache-" + digest_of(flags).hex() + std::to_string(number++));
-        ASSERT_TRUE(store::Cache::open(session_.cache));
+        use_cache("cache-" + digest_of(flags).hex() + std::to_string(number++));
         config(swapped ? two : one);
         run(flags);
         config(swapped ? one : two);
@@ -167,8 +165,7 @@ TEST_F(Inputs, DependOnDefinitionsThatClangLooksAt) {
   size_t number = 0;
   for (const auto& [flags, source, one, two, file] : cases)
     for (const bool swapped : {false, true}) {
-      session_.cache = path("cache-" + std::to_string(number++));
-      ASSERT_TRUE(store::Cache::open(session_.cache));
+      use_cache("cache-" + std::to_string(number++));
       write("src/" + file, source);
       write("build/config.h", swapped ? two : one);
       run(flags + " -I../build", file);
@@ -182,8 +179,7 @@ TEST_F(Inputs, DependOnDefinitionsInTheMainFileAndInTwoFiles) {
   write("src/a.c", "#include \"config.h\"\n#include \"b.h\"\nint f;\n");
   const std::string defined = "#define WITH_A 1\n", undefined = "/* #undef WITH_A */\n";
   for (const bool swapped : {false, true}) {
-    session_.cache = path(swapped ? "cache-2" : "cache-1");
-    ASSERT_TRUE(store::Cache::open(session_.cache));
+    use_cache(swapped ? "cache-2" : "cache-1");
     write("build/config.h", undefined);
     write("src/b.h", swapped ? defined : undefined);
     ASSERT_TRUE(run("-I../build"));

@@ -26,8 +26,7 @@ TEST_P(InputsOf, AreNeverFoundForOtherTokens) {
   const Pair& pair = GetParam();
   const std::string file = std::string("a.") + pair.extension;
   for (const bool swapped : {false, true}) {
-    session_.cache = path(swapped ? "cache-2" : "cache-1");
-    ASSERT_TRUE(store::Cache::open(session_.cache));
+    use_cache(swapped ? "cache-2" : "cache-1");
     const Compile& first = swapped ? pair.two : pair.one;
     const Compile& second = swapped ? pair.one : pair.two;
     write("src/" + file, first.source.empty() ? pair.source : first.source);
@@ -53,8 +52,7 @@ TEST_F(Inputs, ServeLevelsWhoseMacrosNothingReads) {
 TEST_F(Inputs, DependOnMacrosThatAreRead) {
   for (const char* source : sources_that_read)
     for (const bool up : {true, false}) {
-      session_.cache = path("cache-" + digest_of(source).hex() + (up ? "1" : "2"));
-      ASSERT_TRUE(store::Cache::open(session_.cache));
+      use_cache("cache-" + digest_of(source).hex() + (up ? "1" : "2"));
       write("src/a.c", source);
       const std::string flags = "-O2 -std=c23 -fopenmp -march=x86-64", v3 = flags + "-v3";
       run(up ? flags : v3);
@@ -93,8 +91,7 @@ TEST_F(Inputs, DependOnMacrosOfTheCommandLine) {
   // Clang warns that a macro of its own is defined again.
   run("-D__AVX2__=7 -march=x86-64");
   EXPECT_FALSE(find("-D__AVX2__=7 -march=x86-64-v3"));
-  session_.cache = path("other");
-  ASSERT_TRUE(store::Cache::open(session_.cache));
+  use_cache("other");
   run("-D__AVX2__=7 -march=x86-64-v3");
   EXPECT_FALSE(find("-D__AVX2__=7 -march=x86-64"));
 }
@@ -142,8 +139,7 @@ TEST_F(Inputs, DependOnSizes) {
     EXPECT_TRUE(find("-std=c23"));
     write("src/data", empty_first ? "x" : "");
     EXPECT_FALSE(find("-std=c23"));
-    session_.cache = path("second");
-    ASSERT_TRUE(store::Cache::open(session_.cache));
+    use_cache("second");
   }
 }
 
@@ -152,8 +148,7 @@ TEST_F(Inputs, DependOnWhichPathsAreOneFile) {
   write("src/x/h.h", "#pragma once\nextern int h;\n");
   write("src/a.c", "#include \"x/h.h\"\n#include \"y/h.h\"\n");
   for (const bool linked_first : {true, false}) {
-    session_.cache = path(linked_first ? "one" : "two");
-    ASSERT_TRUE(store::Cache::open(session_.cache));
+    use_cache(linked_first ? "one" : "two");
     for (const bool linked : {linked_first, !linked_first}) {
       fs::remove_all(path("src/y"));
       fs::create_directory(path("src/y"));

@@ -53,10 +53,14 @@ inline const char* const sources_that_read[] = {
 
 class Inputs : public frontdoor::FrontDoorTest {
 protected:
+  void use_cache(const std::string& name) {
+    session_.cache = path(name);
+    ASSERT_TRUE(store::Cache::open(session_.cache));
+  }
+
   void SetUp() override {
     FrontDoorTest::SetUp();
-    session_.cache = path("cache");
-    ASSERT_TRUE(store::Cache::open(session_.cache));
+    use_cache("cache");
     before_ = fs::current_path();
     fs::current_path(path("src"));
   }
