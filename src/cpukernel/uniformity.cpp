@@ -9,6 +9,12 @@
 // operations, and what calls return. A load from memory that all threads share is uniform if its address is:
 // a program whose threads see different values there, and then meet at different barriers, is wrong on a GPU,
 // too. In a region, the sources are its parameters x and t.
+//
+// LLVM 22 does not see that the way out of a loop may vary (llvm-project pull request 216296), so we add such
+// values to the sources and ask again:
+//
+//     for (k = 0, f = 0; k < 4; ++k)
+//       if (k > i) { f = 1; break; }           f varies
 #include "uniformity.h"
 #include "nodes.h"
 
@@ -21,13 +27,17 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/Instructions.h>
 
+#include <optional>
+
 namespace xaas::cpukernel {
 
 namespace {
 
+using Sources = llvm::SmallPtrSet<const llvm::Value*, 4>;
+
 class Threads : public llvm::TargetTransformInfoImplCRTPBase<Threads> {
 public:
-  Threads(const llvm::DataLayout& layout, llvm::ArrayRef<const llvm::Value*> sources)
+  Threads(const llvm::DataLayout& layout, const Sources& sources)
       : TargetTransformInfoImplCRTPBase(layout), sources_(sources) {}
   bool hasBranchDivergence(const llvm::Function*) const override { return true; }
 
@@ -38,7 +48,7 @@ public:
 
 private:
   bool is_source(const llvm::Value* value) const {
-    if (llvm::is_contained(sources_, value))
+    if (sources_.contains(value))
       return true;
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
     if (!instruction)
@@ -58,48 +68,84 @@ private:
                         [](const llvm::Value* object) { return llvm::isa<llvm::AllocaInst>(object); });
   }
 
-  llvm::SmallVector<const llvm::Value*, 2> sources_;
+  const Sources& sources_;
 };
 
 } // namespace
 
 struct Uniformity::Analyses {
-  Analyses(llvm::Function& function, llvm::ArrayRef<const llvm::Value*> sources)
-      : dominators(function), target(std::make_unique<Threads>(function.getDataLayout(), sources)),
-        result(dominators, compute(cycles, function), &target) {
-    result.compute();
-    const llvm::PostDominatorTree post_dominators(function);
-    for (const llvm::BasicBlock& block : function)
-      if (result.hasDivergentTerminator(block))
-        add_blocks_between(block, post_dominators);
+  Analyses(llvm::Function& function, llvm::ArrayRef<const llvm::Value*> first_sources)
+      : sources(first_sources.begin(), first_sources.end()), dominators(function), post_dominators(function),
+        target(std::make_unique<Threads>(function.getDataLayout(), sources)) {
+    cycles.compute(function);
+    do {
+      result.emplace(dominators, cycles, &target);
+      result->compute();
+      divergent_blocks.clear();
+    } while (add_ways_out(function));
+  }
+
+  // Finds the blocks that not all threads come to, and values that vary with the way out of a cycle. True if
+  // the result lacks any of these.
+  bool add_ways_out(llvm::Function& function) {
+    bool found = false;
+    for (const llvm::BasicBlock& block : function) {
+      if (!result->hasDivergentTerminator(block))
+        continue;
+      Blocks some = blocks_between(block);
+      divergent_blocks.insert(some.begin(), some.end());
+      some.insert(&block);
+      for (const llvm::Cycle* cycle = cycles.getCycle(&block); cycle; cycle = cycle->getParentCycle()) {
+        llvm::SmallVector<llvm::BasicBlock*, 4> exits;
+        cycle->getExitBlocks(exits);
+        for (const llvm::BasicBlock* exit : exits)
+          for (const llvm::PHINode& phi : exit->phis())
+            if (chooses(phi, *cycle, some) && !result->isDivergent(&phi))
+              found |= sources.insert(&phi).second;
+      }
+    }
+    return found;
+  }
+
+  using Blocks = llvm::SmallPtrSet<const llvm::BasicBlock*, 16>;
+
+  // True if the node has different values for ways out of the cycle from some of its blocks.
+  static bool chooses(const llvm::PHINode& phi, const llvm::Cycle& cycle, const Blocks& some) {
+    const llvm::Value* value = nullptr;
+    for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
+      const llvm::Value* const other = phi.getIncomingValue(i);
+      if (!some.contains(phi.getIncomingBlock(i)) || !cycle.contains(phi.getIncomingBlock(i)) ||
+          llvm::isa<llvm::UndefValue>(other))
+        continue;
+      if (value && value != other)
+        return true;
+      value = other;
+    }
+    return false;
   }
 
   // The blocks between a branch and the place where its ways meet again.
-  void add_blocks_between(const llvm::BasicBlock& branch, const llvm::PostDominatorTree& post_dominators) {
+  Blocks blocks_between(const llvm::BasicBlock& branch) const {
     const auto* tree_node = post_dominators.getNode(&branch);
     const llvm::BasicBlock* const meet =
         tree_node && tree_node->getIDom() ? tree_node->getIDom()->getBlock() : nullptr;
-    llvm::SmallPtrSet<const llvm::BasicBlock*, 16> seen;
+    Blocks seen;
     llvm::SmallVector<const llvm::BasicBlock*, 16> left(llvm::successors(&branch));
     while (!left.empty()) {
       const llvm::BasicBlock* block = left.pop_back_val();
-      if (block == meet || !seen.insert(block).second)
-        continue;
-      divergent_blocks.insert(block);
-      llvm::append_range(left, llvm::successors(block));
+      if (block != meet && seen.insert(block).second)
+        llvm::append_range(left, llvm::successors(block));
     }
+    return seen;
   }
 
-  static llvm::CycleInfo& compute(llvm::CycleInfo& cycles, llvm::Function& function) {
-    cycles.compute(function);
-    return cycles;
-  }
-
+  Sources sources;
   llvm::DominatorTree dominators;
+  llvm::PostDominatorTree post_dominators;
   llvm::CycleInfo cycles;
   llvm::TargetTransformInfo target;
-  llvm::UniformityInfo result;
-  llvm::SmallPtrSet<const llvm::BasicBlock*, 16> divergent_blocks;
+  std::optional<llvm::UniformityInfo> result;
+  Blocks divergent_blocks;
 };
 
 Uniformity::Uniformity(llvm::Function& function, llvm::ArrayRef<const llvm::Value*> sources)
@@ -107,11 +153,11 @@ Uniformity::Uniformity(llvm::Function& function, llvm::ArrayRef<const llvm::Valu
 Uniformity::~Uniformity() = default;
 
 bool Uniformity::varies(const llvm::Value& value) const {
-  return analyses_->result.isDivergent(&value);
+  return analyses_->result->isDivergent(&value);
 }
 
 bool Uniformity::branch_varies(const llvm::BasicBlock& block) const {
-  return analyses_->result.hasDivergentTerminator(block);
+  return analyses_->result->hasDivergentTerminator(block);
 }
 
 const llvm::SmallPtrSetImpl<const llvm::BasicBlock*>& Uniformity::divergent_blocks() const {

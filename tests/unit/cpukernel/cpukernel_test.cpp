@@ -54,6 +54,32 @@ int main(void) {
             "65350 466246");
 }
 
+// What differs is how a thread leaves the loop, by conditions of which one is the same for all.
+TEST_F(CpuKernel, ThreadsLeaveLoopsDifferently) {
+  auto kernels = make(R"(
+extern "C" __global__ void leave(int* a) {
+  uint t = threadIdx.x;
+  int found = 0, late = 0;
+  for (uint k = 0; k < 4; ++k) {
+    if (k > t % 3) { found = 1; break; }
+    for (uint j = 0; j < 3; ++j)
+      if (j * 2 > t + k) { late = 7; goto end; }
+  }
+end:
+  __nvvm_bar_sync(0);
+  a[t] = found * 10 + late;
+})");
+  EXPECT_EQ(kernels["leave"].form, Form::loops) << kernels["leave"].reason;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  int a[8], *p = a;
+  void* arguments[] = {&p};
+  launch("leave", 1, 1, 8, 1, 1, 0, arguments);
+  for (int i = 0; i < 8; ++i) printf("%d ", a[i]);
+})"),
+            "7 7 7 7 10 10 10 10 ");
+}
+
 TEST_F(CpuKernel, DivergentBarriersAreMasked) {
   auto kernels = make(R"(
 extern "C" __global__ void early(int* a, int n) {
