@@ -187,8 +187,12 @@ void ExactRow::require(llvm::Value* condition) {
   exact_ = builder_.CreateAnd(exact_, condition);
 }
 
+llvm::Value* ExactRow::first_of(llvm::Value& value) {
+  return builder_.CreateFreeze(values_.first(&value, builder_, known_));
+}
+
 llvm::Value* ExactRow::extended(llvm::Value* value, bool is_signed) {
-  llvm::Value* const narrow = builder_.CreateFreeze(values_.first(value, builder_, known_));
+  llvm::Value* const narrow = first_of(*value);
   return is_signed ? builder_.CreateSExt(narrow, builder_.getInt64Ty())
                    : builder_.CreateZExt(narrow, builder_.getInt64Ty());
 }

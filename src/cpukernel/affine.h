@@ -70,6 +70,9 @@ public:
   // value(0). Adds to exact() that no value of the row wraps.
   llvm::Value* first(llvm::Value* value, bool is_signed);
 
+  // value(0) in its own width. Adds nothing.
+  llvm::Value* first_of(llvm::Value& value);
+
   void require(llvm::Value* condition);
   llvm::Value* exact() const { return exact_; }
 

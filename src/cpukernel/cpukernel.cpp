@@ -399,6 +399,7 @@ private:
       for (llvm::Function* part : {row.split.bounds, row.split.core, row.split.other})
         if (part)
           simplify(*part);
+      row.split.is_idle = row.split.other && !has_effects(*row.split.other);
       row.core.function = row.split.core ? row.split.core : region;
       row.segments = segments_of(*row.core.function, work);
       row.segment_core.function = row.segments.core;
@@ -406,6 +407,12 @@ private:
         plan_core(*core, place, work);
       work.rows.push_back(std::move(row));
     }
+  }
+
+  static bool has_effects(llvm::Function& function) {
+    return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
+      return instruction.mayHaveSideEffects();
+    });
   }
 
   Segments segments_of(llvm::Function& region, const Work& work) {

@@ -23,7 +23,7 @@
 // that LLVM vectorizes them without asking which addresses may be equal. This does not hold for atomic and
 // volatile accesses, nor for a thread's own variables that did not become registers: they have one place for
 // all threads of the loop. LLVM may then move accesses of one thread, too, where it joins those to members of
-// a structure; lowering switches that off (lower.cpp).
+// a structure, so they are compiled with an option against that (llvm_option).
 //
 // The innermost loop is over x, because the index of a thread in x usually is the index of its data.
 #include "kernel.h"
@@ -181,22 +181,26 @@ private:
       for_each_row([&](const Thread& start) { run_row(plan, start, start.x, frame_.sizes[0], results); });
       return;
     }
-    llvm::AllocaInst* const has_rest = allocate(builder_.getInt1Ty());
+    llvm::Type* const flag = builder_.getInt1Ty();
+    // If the other threads are idle, some thread's result is needed all the same.
+    llvm::AllocaInst *const has_rest = allocate(flag), *const has_no_core = allocate(flag);
     builder_.CreateStore(builder_.getFalse(), has_rest);
+    builder_.CreateStore(builder_.getInt1(row.is_idle && !row.is_exhaustive), has_no_core);
     for_each_row([&](const Thread& start) {
       const Bounds bounds = bounds_of(row, start);
-      if_less(bounds.first, bounds.last, [&] { run_row(plan, start, bounds.first, bounds.last, results); });
+      if_less(bounds.first, bounds.last, [&] {
+        builder_.CreateStore(builder_.getFalse(), has_no_core);
+        run_row(plan, start, bounds.first, bounds.last, results);
+      });
       if (row.is_exhaustive)
         run_other(row, start, bounds, results, Loops::rare);
-      llvm::Value* const rest =
-          row.is_exhaustive
-              ? builder_.CreateNot(bounds.exact)
-              : builder_.CreateICmpULT(builder_.CreateSub(bounds.last, bounds.first), frame_.sizes[0]);
-      builder_.CreateStore(builder_.CreateOr(builder_.CreateLoad(builder_.getInt1Ty(), has_rest), rest),
-                           has_rest);
+      builder_.CreateStore(
+          builder_.CreateOr(builder_.CreateLoad(flag, has_rest), has_threads_left(row, bounds)), has_rest);
     });
     llvm::BasicBlock *const start = new_block(), *const after = new_block();
-    builder_.CreateCondBr(builder_.CreateLoad(builder_.getInt1Ty(), has_rest), start, after);
+    builder_.CreateCondBr(
+        builder_.CreateOr(builder_.CreateLoad(flag, has_rest), builder_.CreateLoad(flag, has_no_core)), start,
+        after);
     builder_.SetInsertPoint(start);
     std::vector<llvm::Value*> arguments = frame_.arguments;
     arguments.push_back(frame_.block);
@@ -217,6 +221,18 @@ private:
       return builder_.CreateSelect(exact, builder_.CreateExtractValue(bounds, k), builder_.getInt32(0));
     };
     return {part(0), part(1), part(2), part(3), exact};
+  }
+
+  // Whether a row has threads that must run and are none of its core's.
+  llvm::Value* has_threads_left(const Row& row, const Bounds& bounds) {
+    llvm::Value* const inexact = builder_.CreateNot(bounds.exact);
+    if (row.is_exhaustive)
+      return inexact;
+    llvm::Value* const core = builder_.CreateSub(bounds.last, bounds.first);
+    if (!row.is_idle)
+      return builder_.CreateICmpULT(core, frame_.sizes[0]);
+    llvm::Value* const inner = builder_.CreateSub(bounds.outer_last, bounds.outer_first);
+    return builder_.CreateOr(inexact, builder_.CreateICmpULT(core, inner));
   }
 
   // Threads from one up to before another.

@@ -17,15 +17,18 @@
 // whole row has one outcome on each side of a number, which is computed before the loop. The core is where
 // all comparisons have the outcome that has more code behind it, or that chooses what varies with the thread.
 // With a single comparison, its outcome outside of the core is known, too: often, nothing is left to do
-// there. The same holds for several comparisons that must all be true to enter the same code, written as `&&`
-// or as branches to one place. Then a row has three kinds of threads (x from 1 to 14 of 16; w is limited to
-// `low`):
+// there. The same holds for several comparisons that must all be true to enter the same code, or the same
+// places, written as `&&` or as branches to one place. Then a row has three kinds of threads (x from 1 to 14
+// of 16; w is limited to `low`):
 //
 //     if (x >= 1 && x <= 14) { w = x - 1 < low ? low : x - 1; b[x] = a[w]; done = true; } else done = false;
 //
 //     for x outside of 1 .. 14: done = false                      other
 //     for x in 1 .. 14 with x - 1 < low: region(x)
 //     for x in 1 .. 14 with x - 1 >= low: b[x] = a[x - 1] ...     core
+//
+// Where the region begins with a branch that all threads take the same way, what counts are the comparisons
+// of the way that is taken.
 //
 // Each number is computed in 64 bits, and rows in which an index of 32 bits would wrap are not split.
 //
@@ -54,13 +57,18 @@ namespace {
 
 using Predicate = llvm::CmpInst::Predicate;
 
+// Of a branch that all threads of the row take the same way: bits for its successors.
+using Ways = unsigned;
+constexpr Ways none = 0, both = 3;
+
 // A comparison of `varying`, of stride 1 or -1, with `fixed`.
 struct Condition {
   llvm::Instruction* instruction; // a comparison; or a minimum or maximum, which is `varying` in the core
   llvm::Value *varying, *fixed;
-  Predicate predicate;    // that holds in the core: varying PREDICATE fixed
-  bool outcome = true;    // of the instruction, in the core
-  bool must_hold = false; // or the thread does what `other` does
+  Predicate predicate;   // that holds in the core: varying PREDICATE fixed
+  bool outcome = true;   // of the instruction, in the core
+  Ways matter = both;    // elsewhere, any outcome will do
+  Ways must_hold = none; // there, or the thread does what `other` does
 };
 
 // A branch, and its successor that is taken if a condition does not hold.
@@ -88,17 +96,19 @@ public:
     if (conditions_.empty())
       return {};
     const bool is_single = conditions_.size() == 1 && is_bound(conditions_.front());
-    const std::optional<Gate> gate = is_single ? std::nullopt : find_gate();
+    Gates gates;
     if (is_single)
-      conditions_.front().must_hold = true;
+      conditions_.front().must_hold = both;
+    else
+      gates = find_gates();
     Row row;
     row.is_exhaustive = is_single;
     row.bounds = make_bounds();
     row.core = make_copy(true);
     if (is_single)
       row.other = make_copy(false);
-    else if (gate)
-      row.other = make_copy_without(*gate);
+    else if (!gates.empty())
+      row.other = make_copy_without(gates);
     return row;
   }
 
@@ -187,24 +197,23 @@ private:
     return {};
   }
 
-  // The branch that a value closes if it is `closing`, whatever else it depends on.
-  std::optional<Gate> gate_of(llvm::Value& value, bool closing, unsigned depth) const {
+  using Gates = std::vector<Gate>;
+
+  // The branches that a value closes if it is `closing`, whatever else they depend on.
+  void add_gates(llvm::Value& value, bool closing, unsigned depth, Gates& gates) const {
     using namespace llvm::PatternMatch;
     for (llvm::User* user : value.users()) {
-      if (auto* branch = llvm::dyn_cast<llvm::BranchInst>(user))
-        return Gate{branch, closing ? 0U : 1U};
-      if (depth == 0)
-        continue;
-      std::optional<Gate> gate;
-      if (match(user, m_Not(m_Specific(&value))))
-        gate = gate_of(*user, !closing, depth - 1);
-      else if (closing ? match(user, m_LogicalOr(m_Value(), m_Value()))
-                       : match(user, m_LogicalAnd(m_Value(), m_Value())))
-        gate = gate_of(*user, closing, depth - 1);
-      if (gate)
-        return gate;
+      if (auto* branch = llvm::dyn_cast<llvm::BranchInst>(user)) {
+        if (const Gate gate{branch, closing ? 0U : 1U}; !llvm::is_contained(gates, gate))
+          gates.push_back(gate);
+      } else if (depth > 0) {
+        if (match(user, m_Not(m_Specific(&value))))
+          add_gates(*user, !closing, depth - 1, gates);
+        else if (closing ? match(user, m_LogicalOr(m_Value(), m_Value()))
+                         : match(user, m_LogicalAnd(m_Value(), m_Value())))
+          add_gates(*user, closing, depth - 1, gates);
+      }
     }
-    return {};
   }
 
   // True if both gates have the same code behind them: the second one directly follows the first, and when
@@ -223,30 +232,112 @@ private:
            });
   }
 
-  // The first of the branches in series that conditions close. Marks the conditions that close one of them.
-  std::optional<Gate> find_gate() {
-    std::vector<std::pair<Condition*, Gate>> gates;
-    for (Condition& condition : conditions_)
-      if (is_bound(condition))
-        if (const std::optional<Gate> gate = gate_of(*condition.instruction, !condition.outcome, 16))
-          gates.emplace_back(&condition, *gate);
-    if (gates.empty())
-      return {};
-    std::vector<Gate> series = {gates.front().second};
-    const auto extend = [&] {
-      return llvm::any_of(gates, [&](const auto& each) {
-        const bool before = are_in_series(each.second, series.front());
-        const bool found = before || are_in_series(series.back(), each.second);
-        if (found)
-          series.insert(before ? series.begin() : series.end(), each.second);
-        return found;
-      });
+  // Replaces each gate by the first one of its series.
+  static void join_series(std::vector<std::pair<Condition*, Gates>>& conditions) {
+    Gates all;
+    for (const auto& [condition, gates] : conditions)
+      for (const Gate& gate : gates)
+        if (!llvm::is_contained(all, gate))
+          all.push_back(gate);
+    const auto first_of = [&](Gate gate) {
+      // No longer than `all`, as each is behind the one before it.
+      for (const Gate* before = &gate; before;) {
+        gate = *before;
+        const auto found = llvm::find_if(all, [&](const Gate& each) { return are_in_series(each, gate); });
+        before = found == all.end() ? nullptr : &*found;
+      }
+      return gate;
     };
-    while (series.size() < gates.size() && extend()) {
+    for (auto& [condition, gates] : conditions)
+      llvm::transform(gates, gates.begin(), first_of);
+  }
+
+  // The branch that comes before everything else, if all threads of the row take it the same way.
+  llvm::BranchInst* find_fork() {
+    llvm::BasicBlock* block = &region_.getEntryBlock();
+    while (llvm::BasicBlock* const next = block->getSingleSuccessor()) {
+      if (next->getSinglePredecessor() != block)
+        return nullptr;
+      block = next;
     }
-    for (auto& [condition, gate] : gates)
-      condition->must_hold = llvm::is_contained(series, gate);
-    return series.front();
+    auto* branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
+    if (!branch || branch->getSuccessor(0) == branch->getSuccessor(1) || varies(branch->getCondition()))
+      return nullptr;
+    return branch;
+  }
+
+  // The ways of the fork on which a block runs.
+  Ways ways_of(const llvm::BasicBlock& block) const {
+    for (unsigned way = 0; fork_ && way < 2; ++way)
+      if (dominators_.dominates(llvm::BasicBlockEdge(fork_->getParent(), fork_->getSuccessor(way)), &block))
+        return 1U << way;
+    return both;
+  }
+
+  // The ways on which anything depends on a value.
+  Ways ways_of_users(const llvm::Instruction& value, unsigned depth) const {
+    Ways result = none;
+    for (const llvm::Use& use : value.uses()) {
+      const auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+      const auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+      const Ways here = ways_of(phi ? *phi->getIncomingBlock(use) : *user->getParent());
+      const bool goes_on = here == both && depth > 0 &&
+                           llvm::isa<llvm::CmpInst, llvm::SelectInst, llvm::CastInst, llvm::BinaryOperator,
+                                     llvm::GetElementPtrInst, llvm::MinMaxIntrinsic>(user);
+      result |= goes_on ? ways_of_users(*user, depth - 1) : here;
+    }
+    return result;
+  }
+
+  using ClosedBy = std::vector<std::pair<Condition*, Gates>>;
+
+  // Branches on a way that the same conditions close. Marks these conditions.
+  Gates find_gates(const ClosedBy& closing, Ways way) const {
+    Gates common;
+    const auto on_way = [&](const Gates& gates) {
+      Gates result;
+      llvm::copy_if(gates, std::back_inserter(result),
+                    [&](const Gate& gate) { return (ways_of(*gate.branch->getParent()) & way) != 0; });
+      return result;
+    };
+    for (const auto& [condition, gates] : closing) {
+      Gates both_close;
+      for (const Gate& gate : on_way(gates))
+        if (common.empty() || llvm::is_contained(common, gate))
+          both_close.push_back(gate);
+      if (!both_close.empty())
+        common = std::move(both_close);
+    }
+    for (const auto& [condition, gates] : closing)
+      if (!common.empty() && llvm::all_of(common, [&gates = gates](const Gate& gate) {
+            return llvm::is_contained(gates, gate);
+          }))
+        condition->must_hold |= way;
+    return common;
+  }
+
+  Gates find_gates() {
+    ClosedBy closing;
+    for (Condition& condition : conditions_)
+      if (is_bound(condition)) {
+        Gates gates;
+        add_gates(*condition.instruction, !condition.outcome, 16, gates);
+        if (!gates.empty())
+          closing.emplace_back(&condition, std::move(gates));
+      }
+    join_series(closing);
+    fork_ = find_fork();
+    // Gates behind the place where the ways meet again are on both.
+    const auto is_on_both = [this](const Gate& gate) { return ways_of(*gate.branch->getParent()) == both; };
+    if (llvm::any_of(closing, [&](const auto& each) { return llvm::any_of(each.second, is_on_both); }))
+      fork_ = nullptr;
+    if (!fork_)
+      return find_gates(closing, both);
+    for (Condition& condition : conditions_)
+      condition.matter = ways_of_users(*condition.instruction, 16);
+    Gates gates = find_gates(closing, 1);
+    llvm::append_range(gates, find_gates(closing, 2));
+    return gates;
   }
 
   bool varies(llvm::Value* value) {
@@ -283,11 +374,13 @@ private:
     return copy;
   }
 
-  llvm::Function* make_copy_without(const Gate& gate) const {
+  llvm::Function* make_copy_without(const Gates& gates) const {
     llvm::ValueToValueMapTy map;
     llvm::Function* const copy = copy_region(region_, ".other", map);
-    auto* branch = llvm::cast<llvm::BranchInst>(static_cast<llvm::Value*>(map[gate.branch]));
-    branch->setCondition(llvm::ConstantInt::getBool(region_.getContext(), gate.closed == 0));
+    for (const Gate& gate : gates) {
+      auto* branch = llvm::cast<llvm::BranchInst>(static_cast<llvm::Value*>(map[gate.branch]));
+      branch->setCondition(llvm::ConstantInt::getBool(region_.getContext(), gate.closed == 0));
+    }
     return copy;
   }
 
@@ -303,13 +396,11 @@ private:
     last_ = size_;
     ExactRow row(values_, builder, size_);
     for (const Condition& condition : conditions_)
-      if (condition.must_hold)
-        narrow(condition, builder, row);
+      narrow(condition, condition.matter & condition.must_hold, builder, row);
     llvm::Value* const outer_last = maximum(builder, minimum(builder, last_, size_), zero);
     llvm::Value* const outer_first = minimum(builder, maximum(builder, first_, zero), outer_last);
     for (const Condition& condition : conditions_)
-      if (!condition.must_hold)
-        narrow(condition, builder, row);
+      narrow(condition, condition.matter & ~condition.must_hold, builder, row);
     // If nothing is left for the core, it is at one of the outer threads.
     llvm::Value* const last = maximum(builder, minimum(builder, last_, outer_last), outer_first);
     llvm::Value* const first = minimum(builder, maximum(builder, first_, outer_first), last);
@@ -327,6 +418,18 @@ private:
   }
   static llvm::Value* maximum(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b) {
     return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
+  }
+
+  void narrow(const Condition& condition, Ways ways, llvm::IRBuilder<>& builder, ExactRow& row) {
+    if (ways == none)
+      return;
+    llvm::Value *const first = first_, *const last = last_;
+    narrow(condition, builder, row);
+    if (ways == both)
+      return;
+    llvm::Value* const taken = row.first_of(*fork_->getCondition());
+    first_ = builder.CreateSelect(taken, ways == 1 ? first_ : first, ways == 1 ? first : first_);
+    last_ = builder.CreateSelect(taken, ways == 1 ? last_ : last, ways == 1 ? last : last_);
   }
 
   void narrow(const Condition& condition, llvm::IRBuilder<>& builder, ExactRow& row) {
@@ -372,6 +475,7 @@ private:
   AffineValues values_;
   llvm::DominatorTree dominators_;
   std::vector<Condition> conditions_;
+  llvm::BranchInst* fork_ = nullptr; // before all else, for all threads of the row alike; or none
   llvm::Value *size_ = nullptr, *first_ = nullptr, *last_ = nullptr;
 };
 

@@ -19,6 +19,7 @@ struct Row {
   llvm::Function* core = nullptr;
   llvm::Function* other = nullptr;
   bool is_exhaustive = false; // all threads are the core's or the other's
+  bool is_idle = false;       // the other has no effects; only its result may be needed
 };
 
 // `place`: the number of the region's parameter `block`. `single_threads`: also where a condition is true for

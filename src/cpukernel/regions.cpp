@@ -22,11 +22,11 @@
 #include "regions.h"
 #include "affine.h"
 #include "library.h"
+#include "recompute.h"
 #include "uniformity.h"
 
 #include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallPtrSet.h>
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
@@ -44,9 +44,6 @@ namespace xaas::cpukernel {
 namespace {
 
 using Blocks = llvm::SmallPtrSet<llvm::BasicBlock*, 16>;
-
-// The most instructions that are computed again rather than stored.
-constexpr unsigned recomputed_instructions = 12;
 
 class RegionMaker {
 public:
@@ -137,6 +134,7 @@ private:
     } else if (nodes_.agree) {
       uniformity_.emplace(kernel_);
     }
+    recomputation_.emplace(kernel_, uniformity_ ? &*uniformity_ : nullptr);
     std::vector<llvm::Instruction*> values;
     for (llvm::Instruction& instruction : llvm::instructions(kernel_))
       if (!llvm::isa<llvm::AllocaInst>(instruction))
@@ -147,7 +145,7 @@ private:
     for (llvm::Instruction* value : values) {
       if (llvm::none_of(value->uses(), [this](const llvm::Use& use) { return crosses(use); }))
         continue;
-      const bool uniform = is_uniform(*value);
+      const bool uniform = recomputation_->is_uniform(*value);
       llvm::AllocaInst* variable =
           llvm::DemoteRegToStack(*value, false, kernel_.getEntryBlock().getFirstInsertionPt());
       if (uniform)
@@ -155,66 +153,23 @@ private:
     }
   }
 
-  // A value that all threads compute, and alike.
-  bool is_uniform(const llvm::Instruction& value) const {
-    return uniformity_ && !uniformity_->varies(value) &&
-           !uniformity_->divergent_blocks().contains(value.getParent());
-  }
-
-  // A value that every thread can compute anywhere.
-  bool is_recomputable(const llvm::Value* value, unsigned& budget) const {
-    if (is_leaf(value))
-      return true;
-    const auto* instruction = llvm::cast<llvm::Instruction>(value);
-    if (budget == 0)
-      return false;
-    --budget;
-    if (const auto* call = llvm::dyn_cast<llvm::CallBase>(instruction)) {
-      const llvm::Function* callee = callee_of(*call);
-      return callee && llvm::StringRef(intrinsic_name(*callee)).starts_with("read_ptx_sreg_") &&
-             callee->doesNotAccessMemory();
-    }
-    if (!llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::GetElementPtrInst, llvm::CmpInst,
-                   llvm::SelectInst>(instruction) ||
-        !llvm::isSafeToSpeculativelyExecute(instruction))
-      return false;
-    return llvm::all_of(instruction->operands(),
-                        [&](const llvm::Use& operand) { return is_recomputable(operand, budget); });
-  }
-
-  // Operands that stay when a value is computed again: constants, arguments, variables, uniform values.
-  bool is_leaf(const llvm::Value* value) const {
-    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-    return !instruction || llvm::isa<llvm::AllocaInst>(instruction) || is_uniform(*instruction);
-  }
-
   void recompute(llvm::Instruction& value) {
-    unsigned budget = recomputed_instructions;
-    if (value.use_empty() || is_uniform(value) || !is_recomputable(&value, budget))
+    if (value.use_empty() || recomputation_->is_uniform(value))
       return;
-    std::map<llvm::BasicBlock*, llvm::Value*> copies;
     llvm::SmallVector<llvm::Use*, 8> uses;
     for (llvm::Use& use : value.uses())
       if (crosses(use))
         uses.push_back(&use);
+    if (uses.empty() || !recomputation_->is_cheap(value))
+      return;
+    std::map<llvm::BasicBlock*, llvm::Value*> copies;
     for (llvm::Use* use : uses) {
       llvm::BasicBlock* const block = block_of(*use);
       llvm::Value*& copy = copies[block];
       if (!copy)
-        copy = copy_of(&value, insertion_point(*block));
+        copy = recomputation_->copy_of(value, insertion_point(*block));
       use->set(copy);
     }
-  }
-
-  // Computed before an instruction.
-  llvm::Value* copy_of(llvm::Value* value, llvm::BasicBlock::iterator at) {
-    if (is_leaf(value))
-      return value;
-    llvm::Instruction* copy = llvm::cast<llvm::Instruction>(value)->clone();
-    for (llvm::Use& operand : copy->operands())
-      operand.set(copy_of(operand, at));
-    copy->insertBefore(at);
-    return copy;
   }
 
   // At the start of a block, after PHI nodes, and allocations in the entry block.
@@ -515,6 +470,7 @@ private:
   llvm::MapVector<llvm::AllocaInst*, ThreadArray> arrays_;
   std::vector<llvm::AllocaInst*> uniform_; // hold the uniform values
   std::optional<Uniformity> uniformity_;
+  std::optional<Recomputation> recomputation_;
   Regions result_;
 };
 

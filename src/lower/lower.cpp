@@ -418,10 +418,6 @@ static Object symbols_object(llvm::Module& module) {
   return {to_bytes(symbols->defined), {}, std::move(symbols->wanted)};
 }
 
-// The loop vectorizer joins accesses to the members of structures, and moves them for that. In a loop whose
-// accesses are declared parallel, it does not ask whether one thread relies on their order.
-constexpr const char* without_joined_accesses = "enable-interleaved-mem-accesses=false";
-
 // The module gets its kernels for a CPU.
 static Result<std::vector<cpukernel::Kernel>> make_kernels(const Job& job, llvm::Module& module) {
   const auto has = [&](const char* feature) {
@@ -454,7 +450,7 @@ static Result<Object> lower_kernels(const Job& job, llvm::Module& module, std::s
       host.options.codegen[option] = 1;
   host.options.codegen["UseInitArray"] = 1;
   XAAS_TRY(Setup setup, set_up(host, module).in(describe(job)));
-  XAAS_TRY(const ScopedOption without, ScopedOption::create(without_joined_accesses));
+  XAAS_TRY(const ScopedOption without, ScopedOption::create(cpukernel::llvm_option));
   XAAS_TRY(Object object, emit(host, module, std::move(setup), errors, limit));
   object.kernels = std::move(kernels);
   return object;

@@ -12,11 +12,11 @@
 //
 // The steps are files of their own, each with an example: link.cpp (relocatable device code), normalise.cpp
 // (data layout, address spaces), assembly.cpp (PTX in inline assembly), library.cpp (what replaces libdevice
-// and intrinsics), nodes.cpp (where threads meet), regions.cpp (the code between), then, for kernels whose
-// threads all come to the same nodes, trip_counts.cpp, ranges.cpp and interchange.cpp (loops over threads
-// that LLVM vectorizes well), and kernel.cpp (these loops, and the table by which the run-time library finds
-// a kernel). Kernels that cannot be cut, and those with threads that wait for each other (waits.cpp), run
-// with a stack for each thread (fibers.cpp).
+// and intrinsics), nodes.cpp (where threads meet), regions.cpp (the code between), recompute.cpp (values that
+// need not be stored meanwhile), then, for kernels whose threads all come to the same nodes, trip_counts.cpp,
+// ranges.cpp and interchange.cpp (loops over threads that LLVM vectorizes well), and kernel.cpp (these loops,
+// and the table by which the run-time library finds a kernel). Kernels that cannot be cut, and those with
+// threads that wait for each other (waits.cpp), run with a stack for each thread (fibers.cpp).
 #pragma once
 
 #include <xaas/base/result.h>
@@ -60,6 +60,11 @@ struct Options {
   // could run are refused.
   bool checked = false;
 };
+
+// An option of LLVM's with which modules of make_cpu_module() must be compiled. The loop vectorizer joins
+// accesses to the members of structures, and moves them for that. In a loop whose accesses are declared
+// parallel, it does not ask whether one thread relies on their order.
+constexpr const char* llvm_option = "enable-interleaved-mem-accesses=false";
 
 // Changes a module for NVPTX, with functions of libdevice declared only, into one for the host's architecture
 // ("x86_64", "aarch64"). The module then defines each kernel that can be made, a table of all of them, and a

@@ -66,8 +66,49 @@ private:
 
   std::string assignment() { return variable() + " = " + expression() + ";"; }
 
+  // Outcomes of conditions that are kept for later.
+  std::string keep() {
+    const std::string kept = "$f = " + std::string(pick(3) == 0 ? "t + " : "") + number(2) + "; ";
+    switch (pick(6)) {
+    case 0:
+      return "if (" + guard() + ") { " + read() + " " + kept + "} else $f = 0;";
+    case 1:
+      return "$f = 0; if (" + guard() + ") { " + assignment() + " if (" + guard() + ") { " + kept + read() +
+             " } }";
+    case 2: // a loop in between, which all threads run or not
+      return "$f = 0; if (" + guard() + ") { for (uint k = 0; k < rounds + " + number(2) + "; ++k) " +
+             read() + " if (rounds != " + number(2) + ") { " + kept + "} }";
+    case 3: // the last time counts
+      return "for (uint k = 0; k < rounds + 1; ++k) { $f = 0; if (t + k < m) { " + assignment() + " " + kept +
+             "} }";
+    case 4:
+      return "$f = 0; for (uint k = 0; k < 4; ++k) { if (" + guard() + " && k > t % 3) { " + kept +
+             "break; } " + assignment() + " }";
+    default:
+      return "$f = " + guard() + ";";
+    }
+  }
+
+  // A way that all threads take or none does, with conditions on each.
+  std::string fork() {
+    return "if (rounds > " + std::to_string(pick(2)) + ") { if (" + guard() + ") { " + read() +
+           " } } else { if (" + guard() + ") { " + read() + " " + assignment() + " } }";
+  }
+
   std::string action() {
-    switch (pick(11)) {
+    switch (pick(17)) {
+    case 11:
+    case 12:
+      return keep();
+    case 13:
+      return "if ($f) { " + read() + " }";
+    case 14:
+      return "if (" + guard() + " && $f != 1) { " + assignment() + " " + read() + " }";
+    case 15:
+      return "if (rounds > " + std::to_string(pick(2)) + ") { if ($f) { " + read() + " } } else { if (" +
+             guard() + ") { " + read() + " } }";
+    case 16:
+      return fork();
     case 7: // conditions with one outcome on each side of a thread
       return "if (" + guard() + ") { " + assignment() + " " + read() + " }";
     case 8:
@@ -120,8 +161,11 @@ private:
   // Each phase writes shared memory or reads it, never both.
   void add_phase(unsigned indent) {
     std::string body;
-    for (unsigned i = 0, count = 1 + pick(4); i < count; ++i)
-      body += action() + " ";
+    if (pick(8) == 0)
+      body = fork() + " ";
+    else
+      for (unsigned i = 0, count = 1 + pick(4); i < count; ++i)
+        body += action() + " ";
     const unsigned kind = pick(4);
     if (kind == 0)
       body += "s[t] = " + expression() + "; ";
@@ -156,7 +200,7 @@ private:
   }
 
   static std::string in_c(std::string text) {
-    for (const char* name : {"a", "b", "c", "d", "l"})
+    for (const char* name : {"a", "b", "c", "d", "f", "l"})
       text = replaced(std::move(text), std::string("$") + name, std::string(name) + "[t]");
     return text;
   }
@@ -165,12 +209,12 @@ private:
       "  __shared__ uint s[1024];\n"
       "  const uint t = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;\n"
       "  const uint n = blockDim.x * blockDim.y * blockDim.z;\n"
-      "  uint a = t + blockIdx.x, b = t * 3, c = 7, l[3] = {t, 1, 2};\n  double d = t;\n  s[t] = t;\n"
+      "  uint a = t + blockIdx.x, b = t * 3, c = 7, f = 0, l[3] = {t, 1, 2};\n  double d = t;\n  s[t] = t;\n"
       "  __nvvm_bar_sync(0);\n";
   static constexpr const char* names_in_c =
-      "  static uint s[1024], a[1024], b[1024], c[1024], l[1024][3];\n  static double d[1024];\n"
+      "  static uint s[1024], a[1024], b[1024], c[1024], f[1024], l[1024][3];\n  static double d[1024];\n"
       "  for (uint t = 0; t < n; ++t) {\n"
-      "    a[t] = t + block, b[t] = t * 3, c[t] = 7, d[t] = t, s[t] = t;\n"
+      "    a[t] = t + block, b[t] = t * 3, c[t] = 7, d[t] = t, f[t] = 0, s[t] = t;\n"
       "    l[t][0] = t, l[t][1] = 1, l[t][2] = 2;\n  }\n";
 
   std::mt19937 random_;
@@ -220,7 +264,7 @@ int main(void) {
   for (const Form form : {Form::loops, Form::masked, Form::fibers}) {
     if (form == Form::loops && !machine_.without_masks.empty()) {
       make(generator.cuda, {.vector_masks = false});
-      EXPECT_EQ(run(host, machine_.without_masks), "");
+      EXPECT_EQ(run(host, machine_.without_masks), "") << generator.cuda;
     }
     const auto kernels =
         make(generator.cuda, {.masked = form == Form::masked, .fibers = form == Form::fibers});

@@ -121,6 +121,82 @@ int main(void) {
             "0");
 }
 
+// What depends on the thread's index and on values that all threads share does not go through memory.
+TEST_F(CpuKernel, ConditionsThatCrossAreComputedAgain) {
+  auto kernels = make(R"(
+extern "C" __global__ void stencil(float* a, int n, int rounds) {
+  __shared__ float s[32], r[32];
+  int x = threadIdx.x, i = blockIdx.x * 24 + x - 4;
+  if (i >= 0 && i < n) s[x] = a[i];
+  __syncthreads();
+  int low = 4 - (int)blockIdx.x * 24, high = n + 3 - (int)blockIdx.x * 24;
+  bool computed;
+  for (int k = 0; k < rounds; ++k) {
+    computed = false;
+    if (x > k && x < 31 - k && x > low && x < high) {
+      computed = true;
+      r[x] = s[x - 1] + s[x + 1];
+    }
+    __syncthreads();
+    if (k == rounds - 1) break;
+    if (computed) s[x] = r[x];
+    __syncthreads();
+  }
+  if (computed) a[n + i] = r[x];
+}
+extern "C" __global__ void nested(int* a, int n) {
+  int x = threadIdx.x, kind = n;
+  if (x > 3) {
+    for (int k = 0; k < n; ++k) a[x] += k;
+    if (x % 5 != n) { a[x] *= 2; kind = x + 1; }
+  }
+  __syncthreads();
+  a[32 + x] = kind;
+}
+extern "C" __global__ void last(int* a, int n) {
+  int x = threadIdx.x, kind = 0;
+  for (int k = 0; k < n; ++k) {
+    kind = 0;
+    if (x + k > 6) { a[x] += k; kind = k + 1; }
+  }
+  __syncthreads();
+  a[32 + x] = kind;
+}
+)");
+  for (const auto& [name, kernel] : kernels)
+    EXPECT_EQ(kernel.form, Form::loops) << name;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static float a[400], *p = a, before[100], after[100];
+  static int b[64], *q = b, bad = 0;
+  for (int rounds = 1; rounds < 4; ++rounds) {
+    int n = 96;
+    for (int i = 0; i < 96; ++i) a[i] = before[i] = i * i % 7, a[n + i] = -1;
+    void* arguments[] = {&p, &n, &rounds};
+    launch("stencil", 4, 1, 32, 1, 1, 0, arguments);
+    for (int k = 0; k < rounds; ++k) {
+      memcpy(after, before, sizeof(after));
+      for (int i = 1; i < n - 1; ++i) after[i] = before[i - 1] + before[i + 1];
+      memcpy(before, after, sizeof(after));
+    }
+    for (int i = 1; i < 95; ++i) bad += a[n + i] != after[i];
+  }
+  for (int n = 0; n < 4; ++n) {
+    memset(b, 0, sizeof(b));
+    void* arguments[] = {&q, &n};
+    launch("nested", 1, 1, 32, 1, 1, 0, arguments);
+    for (int x = 0; x < 32; ++x) {
+      int other = x % 5 != n, sum = x > 3 ? n * (n - 1) / 2 : 0;
+      bad += b[x] != (other ? 2 : 1) * sum || b[32 + x] != (x > 3 && other ? x + 1 : n);
+    }
+    launch("last", 1, 1, 32, 1, 1, 0, arguments);
+    for (int x = 0; x < 32; ++x) bad += b[32 + x] != (n > 0 && x + n - 1 > 6 ? n : 0);
+  }
+  printf("%d %u %u", bad, find("stencil")->thread_bytes, find("nested")->thread_bytes);
+})"),
+            "0 0 0");
+}
+
 // A loop that all threads run contains the loop over the threads; what they keep crosses in arrays.
 TEST_F(CpuKernel, LoopsAreInterchanged) {
   auto kernels = make(R"(

@@ -9,6 +9,7 @@
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/FrontendOptions.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 
 namespace xaas::cpukernel {
@@ -31,6 +32,10 @@ bool compile_bitcode(const std::string& options, const fs::path& bitcode, const 
   clang::CompilerInstance compiler(std::move(invocation));
   compiler.createVirtualFileSystem();
   compiler.createDiagnostics();
+  const std::vector<std::string> option = split(llvm_option, '=');
+  llvm::cl::Option* const known = llvm::cl::getRegisteredOptions().lookup(option.front());
+  if (!known || (known->getNumOccurrences() == 0 && known->addOccurrence(0, known->ArgStr, option.back())))
+    return false;
   llvm::LLVMContext context;
   clang::EmitObjAction action(&context);
   return compiler.ExecuteAction(action);
