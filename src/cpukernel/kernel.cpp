@@ -182,14 +182,14 @@ private:
       return;
     }
     llvm::Type* const flag = builder_.getInt1Ty();
-    // If the other threads are idle, some thread's result is needed all the same.
-    llvm::AllocaInst *const has_rest = allocate(flag), *const has_no_core = allocate(flag);
+    // Idle threads need not run. But if no core has any thread, one of them must, for the result.
+    llvm::AllocaInst *const has_rest = allocate(flag), *const lacks_result = allocate(flag);
     builder_.CreateStore(builder_.getFalse(), has_rest);
-    builder_.CreateStore(builder_.getInt1(row.is_idle && !row.is_exhaustive), has_no_core);
+    builder_.CreateStore(builder_.getInt1(row.is_idle && !row.is_exhaustive), lacks_result);
     for_each_row([&](const Thread& start) {
       const Bounds bounds = bounds_of(row, start);
       if_less(bounds.first, bounds.last, [&] {
-        builder_.CreateStore(builder_.getFalse(), has_no_core);
+        builder_.CreateStore(builder_.getFalse(), lacks_result);
         run_row(plan, start, bounds.first, bounds.last, results);
       });
       if (row.is_exhaustive)
@@ -199,8 +199,8 @@ private:
     });
     llvm::BasicBlock *const start = new_block(), *const after = new_block();
     builder_.CreateCondBr(
-        builder_.CreateOr(builder_.CreateLoad(flag, has_rest), builder_.CreateLoad(flag, has_no_core)), start,
-        after);
+        builder_.CreateOr(builder_.CreateLoad(flag, has_rest), builder_.CreateLoad(flag, lacks_result)),
+        start, after);
     builder_.SetInsertPoint(start);
     std::vector<llvm::Value*> arguments = frame_.arguments;
     arguments.push_back(frame_.block);
@@ -223,7 +223,7 @@ private:
     return {part(0), part(1), part(2), part(3), exact};
   }
 
-  // Whether a row has threads that must run and are none of its core's.
+  // Whether a row has threads that must run and are not in its core.
   llvm::Value* has_threads_left(const Row& row, const Bounds& bounds) {
     llvm::Value* const inexact = builder_.CreateNot(bounds.exact);
     if (row.is_exhaustive)

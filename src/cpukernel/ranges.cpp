@@ -17,9 +17,9 @@
 // whole row has one outcome on each side of a number, which is computed before the loop. The core is where
 // all comparisons have the outcome that has more code behind it, or that chooses what varies with the thread.
 // With a single comparison, its outcome outside of the core is known, too: often, nothing is left to do
-// there. The same holds for several comparisons that must all be true to enter the same code, or the same
-// places, written as `&&` or as branches to one place. Then a row has three kinds of threads (x from 1 to 14
-// of 16; w is limited to `low`):
+// there. The same holds for several comparisons that must all be true to enter the same code, perhaps in
+// several places, written as `&&` or as branches to one place. Then a row has three kinds of threads (x from
+// 1 to 14 of 16; w is limited to `low`):
 //
 //     if (x >= 1 && x <= 14) { w = x - 1 < low ? low : x - 1; b[x] = a[w]; done = true; } else done = false;
 //
@@ -27,8 +27,8 @@
 //     for x in 1 .. 14 with x - 1 < low: region(x)
 //     for x in 1 .. 14 with x - 1 >= low: b[x] = a[x - 1] ...     core
 //
-// Where the region begins with a branch that all threads take the same way, what counts are the comparisons
-// of the way that is taken.
+// Where the region begins with a branch that all threads take the same way, only the comparisons on the way
+// taken count.
 //
 // Each number is computed in 64 bits, and rows in which an index of 32 bits would wrap are not split.
 //
@@ -38,6 +38,9 @@
 #include "affine.h"
 #include "regions.h"
 
+#include <llvm/ADT/PointerIntPair.h>
+#include <llvm/ADT/SetVector.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -57,18 +60,18 @@ namespace {
 
 using Predicate = llvm::CmpInst::Predicate;
 
-// Of a branch that all threads of the row take the same way: bits for its successors.
+// Ways of a branch that all threads of the row take alike: a bit for each successor.
 using Ways = unsigned;
-constexpr Ways none = 0, both = 3;
+constexpr Ways no_way = 0, both_ways = 3;
 
 // A comparison of `varying`, of stride 1 or -1, with `fixed`.
 struct Condition {
   llvm::Instruction* instruction; // a comparison; or a minimum or maximum, which is `varying` in the core
   llvm::Value *varying, *fixed;
-  Predicate predicate;   // that holds in the core: varying PREDICATE fixed
-  bool outcome = true;   // of the instruction, in the core
-  Ways matter = both;    // elsewhere, any outcome will do
-  Ways must_hold = none; // there, or the thread does what `other` does
+  Predicate predicate;     // that holds in the core: varying PREDICATE fixed
+  bool outcome = true;     // of the instruction, in the core
+  Ways matter = both_ways; // on which anything depends on the outcome
+  Ways must_hold = no_way; // on which a thread for which it does not hold does what `other` does
 };
 
 // A branch, and its successor that is taken if a condition does not hold.
@@ -98,7 +101,7 @@ public:
     const bool is_single = conditions_.size() == 1 && is_bound(conditions_.front());
     Gates gates;
     if (is_single)
-      conditions_.front().must_hold = both;
+      conditions_.front().must_hold = both_ways;
     else
       gates = find_gates();
     Row row;
@@ -200,20 +203,27 @@ private:
   using Gates = std::vector<Gate>;
 
   // The branches that a value closes if it is `closing`, whatever else they depend on.
-  void add_gates(llvm::Value& value, bool closing, unsigned depth, Gates& gates) const {
+  static Gates gates_of(llvm::Value& value, bool closing) {
     using namespace llvm::PatternMatch;
-    for (llvm::User* user : value.users()) {
-      if (auto* branch = llvm::dyn_cast<llvm::BranchInst>(user)) {
-        if (const Gate gate{branch, closing ? 0U : 1U}; !llvm::is_contained(gates, gate))
-          gates.push_back(gate);
-      } else if (depth > 0) {
-        if (match(user, m_Not(m_Specific(&value))))
-          add_gates(*user, !closing, depth - 1, gates);
-        else if (closing ? match(user, m_LogicalOr(m_Value(), m_Value()))
-                         : match(user, m_LogicalAnd(m_Value(), m_Value())))
-          add_gates(*user, closing, depth - 1, gates);
+    Gates gates;
+    llvm::SmallSetVector<llvm::PointerIntPair<llvm::Value*, 1, bool>, 8> seen;
+    seen.insert({&value, closing});
+    for (size_t i = 0; i < seen.size(); ++i) {
+      llvm::Value* const each = seen[i].getPointer();
+      const bool closes = seen[i].getInt();
+      for (llvm::User* user : each->users()) {
+        if (auto* branch = llvm::dyn_cast<llvm::BranchInst>(user)) {
+          if (const Gate gate{branch, closes ? 0U : 1U}; !llvm::is_contained(gates, gate))
+            gates.push_back(gate);
+        } else if (match(user, m_Not(m_Specific(each)))) {
+          seen.insert({user, !closes});
+        } else if (closes ? match(user, m_LogicalOr(m_Value(), m_Value()))
+                          : match(user, m_LogicalAnd(m_Value(), m_Value()))) {
+          seen.insert({user, closes});
+        }
       }
     }
+    return gates;
   }
 
   // True if both gates have the same code behind them: the second one directly follows the first, and when
@@ -239,13 +249,12 @@ private:
       for (const Gate& gate : gates)
         if (!llvm::is_contained(all, gate))
           all.push_back(gate);
+    const auto before = [&](const Gate& gate) {
+      return llvm::find_if(all, [&](const Gate& each) { return are_in_series(each, gate); });
+    };
     const auto first_of = [&](Gate gate) {
-      // No longer than `all`, as each is behind the one before it.
-      for (const Gate* before = &gate; before;) {
-        gate = *before;
-        const auto found = llvm::find_if(all, [&](const Gate& each) { return are_in_series(each, gate); });
-        before = found == all.end() ? nullptr : &*found;
-      }
+      for (auto found = before(gate); found != all.end(); found = before(gate))
+        gate = *found; // reached earlier, so that this ends
       return gate;
     };
     for (auto& [condition, gates] : conditions)
@@ -271,21 +280,25 @@ private:
     for (unsigned way = 0; fork_ && way < 2; ++way)
       if (dominators_.dominates(llvm::BasicBlockEdge(fork_->getParent(), fork_->getSuccessor(way)), &block))
         return 1U << way;
-    return both;
+    return both_ways;
   }
 
   // The ways on which anything depends on a value.
-  Ways ways_of_users(const llvm::Instruction& value, unsigned depth) const {
-    Ways result = none;
-    for (const llvm::Use& use : value.uses()) {
-      const auto* user = llvm::cast<llvm::Instruction>(use.getUser());
-      const auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
-      const Ways here = ways_of(phi ? *phi->getIncomingBlock(use) : *user->getParent());
-      const bool goes_on = here == both && depth > 0 &&
-                           llvm::isa<llvm::CmpInst, llvm::SelectInst, llvm::CastInst, llvm::BinaryOperator,
-                                     llvm::GetElementPtrInst, llvm::MinMaxIntrinsic>(user);
-      result |= goes_on ? ways_of_users(*user, depth - 1) : here;
-    }
+  Ways ways_of_users(const llvm::Instruction& value) const {
+    Ways result = no_way;
+    llvm::SmallSetVector<const llvm::Instruction*, 8> seen;
+    seen.insert(&value);
+    for (size_t i = 0; i < seen.size() && result != both_ways; ++i)
+      for (const llvm::Use& use : seen[i]->uses()) {
+        const auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+        const auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+        const Ways here = ways_of(phi ? *phi->getIncomingBlock(use) : *user->getParent());
+        // A division runs on both ways, even if only one of them needs its result.
+        if (here == both_ways && !phi && llvm::isSafeToSpeculativelyExecute(user))
+          seen.insert(user);
+        else
+          result |= here;
+      }
     return result;
   }
 
@@ -301,12 +314,12 @@ private:
       return result;
     };
     for (const auto& [condition, gates] : closing) {
-      Gates both_close;
+      Gates shared;
       for (const Gate& gate : on_way(gates))
         if (common.empty() || llvm::is_contained(common, gate))
-          both_close.push_back(gate);
-      if (!both_close.empty())
-        common = std::move(both_close);
+          shared.push_back(gate);
+      if (!shared.empty())
+        common = std::move(shared);
     }
     for (const auto& [condition, gates] : closing)
       if (!common.empty() && llvm::all_of(common, [&gates = gates](const Gate& gate) {
@@ -320,21 +333,22 @@ private:
     ClosedBy closing;
     for (Condition& condition : conditions_)
       if (is_bound(condition)) {
-        Gates gates;
-        add_gates(*condition.instruction, !condition.outcome, 16, gates);
+        Gates gates = gates_of(*condition.instruction, !condition.outcome);
         if (!gates.empty())
           closing.emplace_back(&condition, std::move(gates));
       }
     join_series(closing);
     fork_ = find_fork();
     // Gates behind the place where the ways meet again are on both.
-    const auto is_on_both = [this](const Gate& gate) { return ways_of(*gate.branch->getParent()) == both; };
+    const auto is_on_both = [this](const Gate& gate) {
+      return ways_of(*gate.branch->getParent()) == both_ways;
+    };
     if (llvm::any_of(closing, [&](const auto& each) { return llvm::any_of(each.second, is_on_both); }))
       fork_ = nullptr;
     if (!fork_)
-      return find_gates(closing, both);
+      return find_gates(closing, both_ways);
     for (Condition& condition : conditions_)
-      condition.matter = ways_of_users(*condition.instruction, 16);
+      condition.matter = ways_of_users(*condition.instruction);
     Gates gates = find_gates(closing, 1);
     llvm::append_range(gates, find_gates(closing, 2));
     return gates;
@@ -421,11 +435,11 @@ private:
   }
 
   void narrow(const Condition& condition, Ways ways, llvm::IRBuilder<>& builder, ExactRow& row) {
-    if (ways == none)
+    if (ways == no_way)
       return;
     llvm::Value *const first = first_, *const last = last_;
     narrow(condition, builder, row);
-    if (ways == both)
+    if (ways == both_ways)
       return;
     llvm::Value* const taken = row.first_of(*fork_->getCondition());
     first_ = builder.CreateSelect(taken, ways == 1 ? first_ : first, ways == 1 ? first : first_);

@@ -1,25 +1,27 @@
 // Problem: a value that crosses a barrier is stored for each thread, and what depends on it then depends on
-// memory. This hides the most from the splitting of rows (ranges.cpp) where a kernel keeps the outcome of a
-// condition, as stencils do:
+// memory. This hurts the splitting of rows (ranges.cpp) most where a kernel keeps the outcome of a condition,
+// as stencils do:
 //
 //     bool computed = false;
 //     if (x >= i + 1 && x <= 14 - i) { computed = true; b[x] = (a[x - 1] + a[x + 1]) / 2; }
 //     __syncthreads();
 //     if (computed) a[x] = b[x];
 //
-// Approach: index arithmetic is cheaper than an array, so it is done again. The value of a PHI node is that
-// of one way if the branches on this way go there, and else the other's:
+// Approach: index arithmetic is cheaper than an array, so it is done again. A PHI node with two values
+// becomes a choice: the first value if the branches on its path were all taken towards it, else the second.
 //
 //     if (x >= i + 1 && x <= 14 - i) { b[x] = (a[x - 1] + a[x + 1]) / 2; }
 //     __syncthreads();
 //     if (x >= i + 1 && x <= 14 - i) a[x] = b[x];
 //
-// The conditions of the branches need not be available where the PHI node is, so they are computed from what
-// is: values of its dominators. These still are what they were at the branch if both lie in the same cycles,
-// because a dominator of the branch is executed again only in a cycle with it.
+// The conditions of the branches need not be available where the PHI node is, so they are computed from
+// values that are: those of its dominators. These still have the value that the branch saw. One that was
+// computed again since would be followed by its immediate dominator, where the path starts, and so by the
+// branches. The branches, in turn, run once on the way to the node if they lie in the same cycles.
 //
 // Conditions may take more instructions than other values: a comparison of the thread's index is a bound of
-// the loop over the threads, and costs nothing for each.
+// the loop over the threads, and costs nothing for each. Floating-point arithmetic is not done again: it may
+// be contracted in one place and not in the other, and a thread must not decide twice differently.
 //
 // Rejected: LLVM's folding of branches into conditions beforehand (SimplifyCFG). It stops at a block that
 // does anything else, and would compute conditions early that cross nothing.
@@ -58,8 +60,9 @@ struct Choice {
   llvm::Value *chosen, *other;
 };
 
-struct Cost {
-  unsigned instructions = most_of_values, conditions = most_of_conditions;
+// Instructions that may still be computed again.
+struct Budget {
+  unsigned values = most_of_values, conditions = most_of_conditions;
 };
 
 } // namespace
@@ -70,8 +73,9 @@ struct Recomputation::Analyses {
     cycles.compute(function);
   }
 
+  // The uniformity of a copy is not known.
   bool is_uniform(const llvm::Instruction& value) const {
-    return uniformity && !uniformity->varies(value) &&
+    return uniformity && !uniformity->varies(value) && !copied.contains(&value) &&
            !uniformity->divergent_blocks().contains(value.getParent());
   }
 
@@ -85,13 +89,13 @@ struct Recomputation::Analyses {
            (!where || dominators.properlyDominates(instruction->getParent(), where));
   }
 
-  // The ways that matter to a PHI node: from its dominator `start` to its block `meet`, neither of which a
-  // thread passes in between.
+  // The paths that matter to a PHI node: from its dominator `start` to its block `meet`, without passing
+  // either again.
   struct Span {
     const llvm::BasicBlock *start, *meet;
   };
 
-  // True if a thread at `from` may come to `target` within the span, and not by `without`.
+  // True if a thread at `from` may come to `target` within the span without passing `without`.
   static bool reaches(const llvm::BasicBlock& from, const llvm::BasicBlock& target,
                       const llvm::BasicBlock* without, const Span& span) {
     if (&from == without || &from == span.start)
@@ -108,8 +112,8 @@ struct Recomputation::Analyses {
     return false;
   }
 
-  // Adds the condition under which a thread comes from one block to another that it dominates. False if there
-  // is not the one condition of the branch at its end.
+  // Adds the condition under which a thread comes from one block to another that it dominates. False if no
+  // single outcome of the block's branch decides that.
   bool add_condition(llvm::BasicBlock& from, const llvm::BasicBlock& to, const Span& span,
                      std::vector<BranchOutcome>& conditions) const {
     const auto passes = [&](const llvm::BasicBlock* next) {
@@ -143,14 +147,14 @@ struct Recomputation::Analyses {
     if (branch->isConditional())
       conditions.push_back({branch->getCondition(), branch->getSuccessor(0) == span.meet});
     for (const auto* block = last; block->getBlock() != span.start; block = block->getIDom())
-      if (block == meet || !block->getIDom() ||
+      if (block == meet || !block->getIDom() || conditions.size() > most_of_conditions ||
           !add_condition(*block->getIDom()->getBlock(), *block->getBlock(), span, conditions))
         return std::nullopt;
     std::reverse(conditions.begin(), conditions.end());
     return conditions;
   }
 
-  // Nothing if the node has more than two values, or two that both come from several blocks.
+  // Nothing if the node has more than two values, or if none of the two comes from one block alone.
   std::optional<Choice> choice_of(const llvm::PHINode& phi) const {
     for (unsigned way = 0; way < phi.getNumIncomingValues(); ++way) {
       llvm::Value* other = nullptr;
@@ -170,21 +174,22 @@ struct Recomputation::Analyses {
     return std::nullopt;
   }
 
-  bool is_cheap(const llvm::Value& value, const llvm::BasicBlock* where,
-                llvm::SmallPtrSetImpl<const llvm::Value*>& known, unsigned& left, Cost& cost) const {
+  bool is_cheap(const llvm::Value& value, const llvm::BasicBlock* where, bool in_condition,
+                llvm::SmallPtrSetImpl<const llvm::Value*>& known, Budget& budget) const {
     if (is_leaf(value, where) || !known.insert(&value).second)
       return true;
     const auto& instruction = llvm::cast<llvm::Instruction>(value);
+    unsigned& left = in_condition ? budget.conditions : budget.values;
     if (left == 0)
       return false;
     --left;
     if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction)) {
       const std::optional<Choice> choice = choice_of(*phi);
       const llvm::BasicBlock* const from = where ? where : phi->getParent();
-      return choice && is_cheap(*choice->chosen, from, known, left, cost) &&
-             is_cheap(*choice->other, from, known, left, cost) &&
+      return choice && is_cheap(*choice->chosen, from, in_condition, known, budget) &&
+             is_cheap(*choice->other, from, in_condition, known, budget) &&
              llvm::all_of(choice->conditions, [&](const BranchOutcome& outcome) {
-               return is_cheap(*outcome.condition, from, known, cost.conditions, cost);
+               return is_cheap(*outcome.condition, from, true, known, budget);
              });
     }
     if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
@@ -194,17 +199,18 @@ struct Recomputation::Analyses {
     }
     if (!llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::GetElementPtrInst, llvm::CmpInst,
                    llvm::SelectInst>(&instruction) ||
-        !llvm::isSafeToSpeculativelyExecute(&instruction))
+        !llvm::isSafeToSpeculativelyExecute(&instruction) ||
+        (llvm::isa<llvm::BinaryOperator>(&instruction) && instruction.getType()->isFPOrFPVectorTy()))
       return false;
     return llvm::all_of(instruction.operands(), [&](const llvm::Use& operand) {
-      return is_cheap(*operand, where, known, left, cost);
+      return is_cheap(*operand, where, in_condition, known, budget);
     });
   }
 
   using Copies = llvm::SmallDenseMap<llvm::Value*, llvm::Value*, 16>;
 
   llvm::Value* copy_of(llvm::Value& value, const llvm::BasicBlock* where, llvm::BasicBlock::iterator at,
-                       Copies& copies) const {
+                       Copies& copies) {
     if (is_leaf(value, where))
       return &value;
     if (const auto known = copies.find(&value); known != copies.end())
@@ -220,11 +226,12 @@ struct Recomputation::Analyses {
       copy = clone;
     }
     copies[&value] = copy;
+    copied.insert(copy);
     return copy;
   }
 
   llvm::Value* copy_of_choice(const Choice& choice, const llvm::BasicBlock* where,
-                              llvm::BasicBlock::iterator at, Copies& copies) const {
+                              llvm::BasicBlock::iterator at, Copies& copies) {
     llvm::IRBuilder<> builder(at->getParent(), at);
     llvm::Value* holds = nullptr;
     for (const BranchOutcome& outcome : choice.conditions) {
@@ -247,6 +254,7 @@ struct Recomputation::Analyses {
   }
 
   const Uniformity* uniformity;
+  llvm::SmallPtrSet<const llvm::Value*, 16> copied;
   llvm::DominatorTree dominators;
   llvm::CycleInfo cycles;
 };
@@ -260,12 +268,12 @@ bool Recomputation::is_uniform(const llvm::Instruction& value) const {
 }
 
 bool Recomputation::is_cheap(const llvm::Instruction& value) const {
-  Cost cost;
+  Budget budget;
   llvm::SmallPtrSet<const llvm::Value*, 16> known;
-  return analyses_->is_cheap(value, nullptr, known, cost.instructions, cost);
+  return analyses_->is_cheap(value, nullptr, false, known, budget);
 }
 
-llvm::Value* Recomputation::copy_of(llvm::Instruction& value, llvm::BasicBlock::iterator at) const {
+llvm::Value* Recomputation::copy_of(llvm::Instruction& value, llvm::BasicBlock::iterator at) {
   Analyses::Copies copies;
   return analyses_->copy_of(value, nullptr, at, copies);
 }

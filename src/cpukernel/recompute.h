@@ -32,7 +32,7 @@ public:
   bool is_cheap(const llvm::Instruction& value) const;
 
   // Computes a cheap value again before `at`, where the value itself is available.
-  llvm::Value* copy_of(llvm::Instruction& value, llvm::BasicBlock::iterator at) const;
+  llvm::Value* copy_of(llvm::Instruction& value, llvm::BasicBlock::iterator at);
 
 private:
   struct Analyses;

@@ -15,6 +15,11 @@
 //
 //     for (k = 0, f = 0; k < 4; ++k)
 //       if (k > i) { f = 1; break; }           f varies
+//
+// Nor does a value vary for LLVM that only some threads have, and the others leave undefined. Here it does: a
+// uniform value is that of any thread, also of one that leaves it undefined.
+//
+//     if (i == 0) v = a[n];                    v varies
 #include "uniformity.h"
 #include "nodes.h"
 
@@ -82,29 +87,44 @@ struct Uniformity::Analyses {
       result.emplace(dominators, cycles, &target);
       result->compute();
       divergent_blocks.clear();
-    } while (add_ways_out(function));
+    } while (add_sources(function));
   }
 
-  // Finds the blocks that not all threads come to, and values that vary with the way out of a cycle. True if
-  // the result lacks any of these.
-  bool add_ways_out(llvm::Function& function) {
+  // Finds the blocks that not all threads come to, and adds values to the sources. True if there are new
+  // ones.
+  bool add_sources(llvm::Function& function) {
     bool found = false;
     for (const llvm::BasicBlock& block : function) {
       if (!result->hasDivergentTerminator(block))
         continue;
+      const auto add = [&](const llvm::PHINode& phi) {
+        if (!result->isDivergent(&phi))
+          found |= sources.insert(&phi).second;
+      };
       Blocks some = blocks_between(block);
       divergent_blocks.insert(some.begin(), some.end());
       some.insert(&block);
+      for (const llvm::BasicBlock* way : some)
+        for (const llvm::BasicBlock* next : llvm::successors(way))
+          for (const llvm::PHINode& phi : next->phis())
+            if (is_partly_undefined(phi))
+              add(phi);
       for (const llvm::Cycle* cycle = cycles.getCycle(&block); cycle; cycle = cycle->getParentCycle()) {
         llvm::SmallVector<llvm::BasicBlock*, 4> exits;
         cycle->getExitBlocks(exits);
         for (const llvm::BasicBlock* exit : exits)
           for (const llvm::PHINode& phi : exit->phis())
-            if (chooses(phi, *cycle, some) && !result->isDivergent(&phi))
-              found |= sources.insert(&phi).second;
+            if (chooses(phi, *cycle, some))
+              add(phi);
       }
     }
     return found;
+  }
+
+  static bool is_partly_undefined(const llvm::PHINode& phi) {
+    const auto is_undefined = [](const llvm::Use& value) { return llvm::isa<llvm::UndefValue>(value); };
+    return llvm::any_of(phi.incoming_values(), is_undefined) &&
+           !llvm::all_of(phi.incoming_values(), is_undefined);
   }
 
   using Blocks = llvm::SmallPtrSet<const llvm::BasicBlock*, 16>;
@@ -114,8 +134,7 @@ struct Uniformity::Analyses {
     const llvm::Value* value = nullptr;
     for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
       const llvm::Value* const other = phi.getIncomingValue(i);
-      if (!some.contains(phi.getIncomingBlock(i)) || !cycle.contains(phi.getIncomingBlock(i)) ||
-          llvm::isa<llvm::UndefValue>(other))
+      if (!some.contains(phi.getIncomingBlock(i)) || !cycle.contains(phi.getIncomingBlock(i)))
         continue;
       if (value && value != other)
         return true;

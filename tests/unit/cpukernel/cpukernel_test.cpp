@@ -80,6 +80,27 @@ int main(void) {
             "7 7 7 7 10 10 10 10 ");
 }
 
+// Values that only some threads have. The last thread is none of them.
+TEST_F(CpuKernel, OtherThreadsLeaveAValueUndefined) {
+  auto kernels = make(R"(
+extern "C" __global__ void some(const int* a, int* b, int n) {
+  int v;
+  if (threadIdx.x < 5) v = a[n];
+  v &= 12;
+  __nvvm_bar_sync(0);
+  if (threadIdx.x < 5) b[threadIdx.x] = v;
+})");
+  EXPECT_EQ(kernels["some"].form, Form::loops) << kernels["some"].reason;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  int a[4] = {5, 6, 7, 8}, b[8] = {0}, *pa = a, *pb = b, n = 3;
+  void* arguments[] = {&pa, &pb, &n};
+  launch("some", 1, 1, 32, 1, 1, 0, arguments);
+  for (int i = 0; i < 8; ++i) printf("%d ", b[i]);
+})"),
+            "8 8 8 8 8 0 0 0 ");
+}
+
 TEST_F(CpuKernel, DivergentBarriersAreMasked) {
   auto kernels = make(R"(
 extern "C" __global__ void early(int* a, int n) {

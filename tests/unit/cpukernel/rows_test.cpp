@@ -77,6 +77,11 @@ extern "C" __global__ void effect(int* b, int low, int high) {
   int x = threadIdx.x;
   if (x >= low) { b[32 + x] = 5; if (x <= high) { b[192 + x] += 7; } }
 }
+extern "C" __global__ void divide(int* b, int low, int high, int step) {
+  uint x = threadIdx.x, m = x > 1 ? x : 1, q = 600 / m;
+  if (step == 2) { if (x < high) b[x] = q; else b[x + 32] = q + x; }
+  else { if ((int)x < low) b[x] = 7; }
+}
 extern "C" __global__ void others(int* b, int low, int high, int step) {
   int x = threadIdx.x;
   if (x >= high || x < low) b[64 + x] = 9;
@@ -86,7 +91,7 @@ extern "C" __global__ void others(int* b, int low, int high, int step) {
 )");
   for (const auto& [name, kernel] : kernels)
     EXPECT_EQ(kernel.form, Form::loops) << name;
-  EXPECT_EQ(run(R"(
+  const std::string host = R"(
 int main(void) {
   static int a[32], b[256], *pa = a, *pb = b, step = 1, bad = 0;
   for (int i = 0; i < 32; ++i) a[i] = i * 7 % 10;
@@ -109,6 +114,11 @@ int main(void) {
       void* more[] = {&pb, &low, &high, &step};
       launch("effect", 1, 1, 32, 1, 1, 0, more);
       launch("others", 1, 1, 32, 1, 1, 0, more);
+      static int d[64], *pd = d;
+      void* division[] = {&pd, &low, &high, &step};
+      memset(d, 0, sizeof(d));
+      launch("divide", 1, 1, 32, 1, 1, 0, division);
+      for (int x = 0; x < 32; ++x) bad += d[x] != (x < low ? 7 : 0);
       for (int x = 0; x < 32; ++x) {
         int from = x >= low, to = x <= high;
         bad += b[x] != (from ? to ? 20 : a[x] : 30) || b[32 + x] != (from ? 5 : 0) || b[64 + x] != (x >= high || !from ? 9 : 0) || b[96 + x] != (from && to && x != 7) ||
@@ -117,8 +127,9 @@ int main(void) {
       }
     }
   printf("%d", bad);
-})"),
-            "0");
+})";
+  EXPECT_EQ(run(host), "0");
+  EXPECT_EQ(run(host, "-O0"), "0"); // where no code moves, such as a division into the only way that needs it
 }
 
 // What depends on the thread's index and on values that all threads share does not go through memory.
