@@ -13,7 +13,12 @@
 //
 // Addresses for which neither works count as disjoint: an element that data chooses is mostly the thread's
 // own (nodes.cpp has an exception). So does an address that is the same for all lanes, as in if (t == 0) *out
-// = s[0]: mostly one lane alone uses it. Lockstep costs speed, but is right for all programs.
+// = s[0]: mostly one lane alone uses it. But no lane alone uses several elements of which each lane has
+// stored one:
+//
+//     key[t] = hex[t];  if (t == 0) start(key[0], key[1], key[2], key[3]);
+//
+// Lockstep costs speed, but is right for all programs.
 #include "lockstep.h"
 #include "library.h"
 
@@ -215,10 +220,11 @@ bool computed_lanes_share(const SharedAddress& first, const SharedAddress& secon
 
 } // namespace
 
-SharedAddress shared_address(llvm::Value* pointer, const llvm::DataLayout& layout) {
+static SharedAddress address_in(llvm::Value* pointer, const llvm::DataLayout& layout,
+                                llvm::Value::ValueTy kind_of_base) {
   SharedAddress address;
   for (unsigned depth = 0; depth < deepest; ++depth) {
-    if (llvm::isa<llvm::GlobalVariable>(pointer)) {
+    if (pointer->getValueID() == kind_of_base) {
       address.base = pointer;
       return address;
     }
@@ -233,6 +239,38 @@ SharedAddress shared_address(llvm::Value* pointer, const llvm::DataLayout& layou
     pointer = element->getPointerOperand();
   }
   return address;
+}
+
+SharedAddress shared_address(llvm::Value* pointer, const llvm::DataLayout& layout) {
+  return address_in(pointer, layout, llvm::Value::GlobalVariableVal);
+}
+
+SharedAddress global_address(llvm::Value* pointer, const llvm::DataLayout& layout) {
+  return address_in(pointer, layout, llvm::Value::ArgumentVal);
+}
+
+std::set<int64_t> places_of_lanes(const SharedAddress& address) {
+  // The first time in loops like for (i = t; i < n; i += size).
+  SharedAddress first{address.base, address.constant};
+  for (const auto& [value, factor] : address.terms) {
+    llvm::BinaryOperator* step = nullptr;
+    llvm::Value *start = nullptr, *size = nullptr;
+    const auto* phi = llvm::dyn_cast<llvm::PHINode>(value);
+    const bool counts = phi && llvm::matchSimpleRecurrence(phi, step, start, size);
+    add(first, counts ? start : const_cast<llvm::Value*>(value), factor);
+  }
+  const std::optional<Offsets> offsets = offsets_of(first, warp, [](const llvm::Value&) { return true; });
+  if (!offsets)
+    return {};
+  std::set<int64_t> places(offsets->begin(), offsets->end());
+  return places.size() == warp ? places : std::set<int64_t>();
+}
+
+std::set<int64_t> places_for_all(const SharedAddress& address) {
+  std::set<int64_t> places;
+  for (const int64_t offset : uniform_offsets(address, {}, [](const llvm::Value&) { return false; }))
+    places.insert(address.constant + offset);
+  return places;
 }
 
 bool lanes_share(const SharedAddress& first, const SharedAddress& second,

@@ -30,7 +30,8 @@
 //
 //     s[order[t]] = s[t];
 //
-// because a thread that stores before another one has loaded overwrites what that one moves.
+// because a thread that stores before another one has loaded overwrites what that one moves. In memory that a
+// launch passes, only loads of several elements by one lane count, of which each lane has stored one.
 #include "nodes.h"
 #include "checks.h"
 #include "library.h"
@@ -143,16 +144,63 @@ private:
         if (SharedAddress address = shared_address(pointer, kernel_.getDataLayout());
             address.base && shared_.contains(address.base))
           addresses_[&instruction] = std::move(address);
+    find_gathering();
     std::optional<Uniformity> uniformity; // of kernels with such accesses
     if (!addresses_.empty())
       uniformity.emplace(kernel_);
     varies_ = [&](const llvm::Value& value) { return uniformity->varies(value); };
     visit_accesses();
-    if (relying_.empty())
+    for (const auto& [store, places] : gathered_)
+      if (places.size() > 1)
+        gathering_.insert(addresses_.at(store).base);
+    if (relying_.empty() && gathering_.empty())
       return;
     conflicts_.clear();
     conflicts_set_.clear();
     visit_accesses();
+  }
+
+  // Adds accesses of variables and arguments of which lanes store one element each, and of which one lane may
+  // load several: of most kernels none.
+  void find_gathering() {
+    std::map<const llvm::Value*, std::vector<std::pair<const llvm::Instruction*, SharedAddress>>> accesses;
+    for (llvm::Instruction& instruction : llvm::instructions(kernel_))
+      if (llvm::Value* pointer = pointer_of(instruction)) {
+        const auto known = addresses_.find(&instruction);
+        SharedAddress address =
+            known == addresses_.end() ? global_address(pointer, kernel_.getDataLayout()) : known->second;
+        if (address.base)
+          accesses[address.base].emplace_back(&instruction, std::move(address));
+      }
+    for (const auto& [base, all] : accesses) {
+      std::map<const llvm::Instruction*, std::set<int64_t>> places;
+      std::set<int64_t> stored, loaded;
+      for (const auto& [access, address] : all) {
+        std::set<int64_t>& own = places[access];
+        own = llvm::isa<llvm::LoadInst>(access) ? places_for_all(address) : places_of_lanes(address);
+        (llvm::isa<llvm::LoadInst>(access) ? loaded : stored).insert(own.begin(), own.end());
+      }
+      if (llvm::count_if(loaded, [&](int64_t place) { return stored.contains(place); }) < 2)
+        continue;
+      addresses_.insert(all.begin(), all.end());
+      places_.merge(places);
+    }
+  }
+
+  // Notes what a load at places that are the same for all lanes has of a store of all lanes. True if it has
+  // anything, and one lane has several places of the store.
+  bool gathers(const llvm::Instruction& load, const llvm::Instruction& store) {
+    const auto to = places_.find(&load), from = places_.find(&store);
+    if (!llvm::isa<llvm::StoreInst>(store) || to == places_.end() || from == places_.end() ||
+        addresses_.at(&load).base != addresses_.at(&store).base)
+      return false;
+    bool found = false;
+    for (const int64_t place : to->second)
+      if (from->second.contains(place)) {
+        gathered_[&store].insert(place);
+        found = true;
+      }
+    return found && gathering_.contains(addresses_.at(&load).base);
   }
 
   void visit_accesses() {
@@ -195,14 +243,15 @@ private:
         is_volatile
             ? (is_load ? pending.stores : pending.loads)
             : llvm::any_of(pending.accesses, [&](const llvm::Instruction* other) {
-                return (is_load ? llvm::isa<llvm::StoreInst>(other) : relying_.contains(own->second.base)) &&
-                       lanes_share(addresses_.at(other), own->second, varies_);
+                return (is_load && gathers(instruction, *other)) ||
+                       ((is_load ? llvm::isa<llvm::StoreInst>(other) : relying_.contains(own->second.base)) &&
+                        lanes_share(addresses_.at(other), own->second, varies_));
               });
     const bool overwrites =
         !is_volatile && !is_load && llvm::any_of(pending.accesses, [&](const llvm::Instruction* other) {
           return llvm::isa<llvm::LoadInst>(other) && value_moves(*other, instruction);
         });
-    if (sees_another && !is_volatile)
+    if (sees_another && !is_volatile && !gathering_.contains(own->second.base))
       relying_.insert(own->second.base);
     if (sees_another || overwrites || conflicts_set_.contains(&instruction)) {
       if (conflicts_set_.insert(&instruction).second)
@@ -278,6 +327,9 @@ private:
   std::map<const llvm::Instruction*, SharedAddress> addresses_;
   std::function<bool(const llvm::Value&)> varies_;
   std::set<const llvm::Value*> relying_; // variables whose threads seem to run in lockstep
+  std::map<const llvm::Instruction*, std::set<int64_t>> places_;   // of a store by all lanes, a load for all
+  std::map<const llvm::Instruction*, std::set<int64_t>> gathered_; // those that loads have of a store
+  std::set<const llvm::Value*> gathering_;                         // bases of which one lane loads several
   std::vector<llvm::Instruction*> conflicts_;
   llvm::SmallPtrSet<const llvm::Instruction*, 8> conflicts_set_;
 };

@@ -333,6 +333,56 @@ int main(void) {
             "2016 1 10 32");
 }
 
+// One lane loads what several have stored. Not where a barrier is between, or the lane may load what it has
+// stored itself, or what none of them has.
+TEST_F(CpuKernel, LockstepOfOneLaneThatGathers) {
+  auto kernels = make(R"(
+extern "C" __global__ void key(const unsigned char* hex, unsigned char* key, uint* out, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) key[i] = hex[i] + 1;
+  if (threadIdx.x == 0) out[0] = key[0] | key[1] << 8 | key[2] << 16 | key[3] << 24;
+}
+extern "C" __global__ void sum(const uint* a, uint* out) {
+  __shared__ uint s[32];
+  s[threadIdx.x] = a[threadIdx.x];
+  uint sum = 0;
+  if (threadIdx.x == 0) { for (int k = 0; k < 32; ++k) sum += s[k]; out[1] = sum; }
+}
+extern "C" __global__ void waits(uint* a, uint* out) {
+  a[threadIdx.x] += 1;
+  __nvvm_bar_sync(0);
+  if (threadIdx.x == 0) out[2] = a[0] + a[1] + a[31];
+}
+extern "C" __global__ void first(uint* a, uint* out) {
+  a[threadIdx.x] += 1;
+  if (threadIdx.x == 0) out[3] = a[0];
+}
+extern "C" __global__ void header(uint* a, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) a[2 + i] = a[0] * a[1];
+}
+extern "C" __global__ void grid(uint* a, uint* b) {
+  a[blockIdx.x * blockDim.x + threadIdx.x] = 7;
+  b[threadIdx.x] = a[0] + a[1];
+})");
+  for (const char* name : {"key", "sum"})
+    EXPECT_THAT(kernels[name].reason, HasSubstr("lockstep")) << name;
+  for (const char* name : {"waits", "first", "header", "grid"})
+    EXPECT_EQ(kernels[name].form, Form::loops) << name << ": " << kernels[name].reason;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static unsigned char hex[300], key[300], *ph = hex, *pk = key;
+  static unsigned a[320], out[4], *pa = a, *po = out;
+  int n = 300;
+  for (int i = 0; i < 300; ++i) hex[i] = i + 1, a[i] = i;
+  void *of_key[] = {&ph, &pk, &po, &n}, *of_sum[] = {&pa, &po};
+  launch("key", 1, 1, 256, 1, 1, 0, of_key);
+  launch("sum", 1, 1, 32, 1, 1, 0, of_sum);
+  launch("waits", 1, 1, 32, 1, 1, 0, of_sum);
+  launch("first", 1, 1, 32, 1, 1, 0, of_sum);
+  printf("%x %u %u %u", out[0], out[1], out[2], out[3]);
+})"),
+            "5040302 496 35 2");
+}
+
 // Threads that have ended take no part, whatever the others' values are.
 TEST_F(CpuKernel, WarpsWithoutSomeThreads) {
   make(R"(
