@@ -48,7 +48,7 @@ namespace {
 
 constexpr unsigned deepest = 12; // nested operations
 
-void add(SharedAddress& address, llvm::Value* value, int64_t factor, unsigned depth = 0) {
+void add(Address& address, llvm::Value* value, int64_t factor, unsigned depth = 0) {
   using namespace llvm::PatternMatch;
   llvm::Value *a = nullptr, *b = nullptr;
   const llvm::APInt* number = nullptr;
@@ -70,7 +70,7 @@ void add(SharedAddress& address, llvm::Value* value, int64_t factor, unsigned de
     address.terms.erase(value);
 }
 
-int64_t factor_in(const SharedAddress& address, const llvm::Value* value) {
+int64_t factor_in(const Address& address, const llvm::Value* value) {
   const auto found = address.terms.find(value);
   return found == address.terms.end() ? 0 : found->second;
 }
@@ -82,8 +82,16 @@ struct Lane {
   unsigned index, row;
 };
 
-// A value as a constant; null if it depends on more than the thread's index.
-llvm::Constant* value_of(const llvm::Value* value, const Lane& lane, unsigned depth = 0) {
+// A value as a constant; null if it depends on more than the thread's index. With `at_start`, counters of
+// loops have their first values.
+llvm::Constant* value_of(const llvm::Value* value, const Lane& lane, bool at_start = false,
+                         unsigned depth = 0) {
+  if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(value); phi && at_start && depth < deepest) {
+    llvm::BinaryOperator* step = nullptr;
+    llvm::Value *start = nullptr, *size = nullptr;
+    return llvm::matchSimpleRecurrence(phi, step, start, size) ? value_of(start, lane, at_start, depth + 1)
+                                                               : nullptr;
+  }
   if (const auto* constant = llvm::dyn_cast<llvm::Constant>(value))
     return const_cast<llvm::Constant*>(constant);
   const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
@@ -108,7 +116,7 @@ llvm::Constant* value_of(const llvm::Value* value, const Lane& lane, unsigned de
   }
   llvm::SmallVector<llvm::Constant*, 3> operands;
   for (const llvm::Use& operand : instruction->operands())
-    if (llvm::Constant* constant = value_of(operand, lane, depth + 1))
+    if (llvm::Constant* constant = value_of(operand, lane, at_start, depth + 1))
       operands.push_back(constant);
     else
       return nullptr;
@@ -118,7 +126,7 @@ llvm::Constant* value_of(const llvm::Value* value, const Lane& lane, unsigned de
 using Offsets = std::array<int64_t, warp>;
 
 // What lanes add to the rest of an address.
-std::optional<Offsets> offsets_of(const SharedAddress& address, unsigned row,
+std::optional<Offsets> offsets_of(const Address& address, unsigned row,
                                   const std::function<bool(const llvm::Value&)>& varies) {
   Offsets offsets;
   for (unsigned i = 0; i < warp; ++i) {
@@ -172,7 +180,7 @@ std::vector<int64_t> values_of_counter(const llvm::Value& value) {
 }
 
 // All that values which are the same for all threads can add to the address, and to the other one not.
-std::vector<int64_t> uniform_offsets(const SharedAddress& address, const SharedAddress& other,
+std::vector<int64_t> uniform_offsets(const Address& address, const Address& other,
                                      const std::function<bool(const llvm::Value&)>& varies) {
   constexpr size_t most = 256;
   std::vector<int64_t> sums = {0};
@@ -191,7 +199,7 @@ std::vector<int64_t> uniform_offsets(const SharedAddress& address, const SharedA
 }
 
 // By computing the addresses of all lanes.
-bool computed_lanes_share(const SharedAddress& first, const SharedAddress& second,
+bool computed_lanes_share(const Address& first, const Address& second,
                           const std::function<bool(const llvm::Value&)>& varies) {
   const std::vector<int64_t> first_sums = uniform_offsets(first, second, varies),
                              second_sums = uniform_offsets(second, first, varies);
@@ -220,9 +228,9 @@ bool computed_lanes_share(const SharedAddress& first, const SharedAddress& secon
 
 } // namespace
 
-static SharedAddress address_in(llvm::Value* pointer, const llvm::DataLayout& layout,
-                                llvm::Value::ValueTy kind_of_base) {
-  SharedAddress address;
+static Address address_in(llvm::Value* pointer, const llvm::DataLayout& layout,
+                          llvm::Value::ValueTy kind_of_base) {
+  Address address;
   for (unsigned depth = 0; depth < deepest; ++depth) {
     if (pointer->getValueID() == kind_of_base) {
       address.base = pointer;
@@ -241,39 +249,45 @@ static SharedAddress address_in(llvm::Value* pointer, const llvm::DataLayout& la
   return address;
 }
 
-SharedAddress shared_address(llvm::Value* pointer, const llvm::DataLayout& layout) {
+Address shared_address(llvm::Value* pointer, const llvm::DataLayout& layout) {
   return address_in(pointer, layout, llvm::Value::GlobalVariableVal);
 }
 
-SharedAddress global_address(llvm::Value* pointer, const llvm::DataLayout& layout) {
+Address global_address(llvm::Value* pointer, const llvm::DataLayout& layout) {
   return address_in(pointer, layout, llvm::Value::ArgumentVal);
 }
 
-std::set<int64_t> places_of_lanes(const SharedAddress& address) {
-  // The first time in loops like for (i = t; i < n; i += size).
-  SharedAddress first{address.base, address.constant};
-  for (const auto& [value, factor] : address.terms) {
-    llvm::BinaryOperator* step = nullptr;
-    llvm::Value *start = nullptr, *size = nullptr;
-    const auto* phi = llvm::dyn_cast<llvm::PHINode>(value);
-    const bool counts = phi && llvm::matchSimpleRecurrence(phi, step, start, size);
-    add(first, counts ? start : const_cast<llvm::Value*>(value), factor);
+std::set<int64_t> places_of_lanes(const Address& address, llvm::ArrayRef<Guard> guards) {
+  std::set<int64_t> places;
+  for (unsigned i = 0; i < warp; ++i) {
+    const Lane lane{i, warp};
+    const auto keeps_out = [&](const Guard& guard) {
+      const auto* holds = llvm::dyn_cast_or_null<llvm::ConstantInt>(value_of(guard.condition, lane, true));
+      return holds && holds->isOne() != guard.outcome;
+    };
+    if (llvm::any_of(guards, keeps_out))
+      continue;
+    int64_t place = address.constant;
+    for (const auto& [value, factor] : address.terms) {
+      const auto* number = llvm::dyn_cast_or_null<llvm::ConstantInt>(value_of(value, lane, true));
+      if (!number || number->getBitWidth() > 64)
+        return {};
+      place += factor * number->getSExtValue();
+    }
+    if (!places.insert(place).second)
+      return {};
   }
-  const std::optional<Offsets> offsets = offsets_of(first, warp, [](const llvm::Value&) { return true; });
-  if (!offsets)
-    return {};
-  std::set<int64_t> places(offsets->begin(), offsets->end());
-  return places.size() == warp ? places : std::set<int64_t>();
+  return places;
 }
 
-std::set<int64_t> places_for_all(const SharedAddress& address) {
+std::set<int64_t> places_for_all(const Address& address) {
   std::set<int64_t> places;
   for (const int64_t offset : uniform_offsets(address, {}, [](const llvm::Value&) { return false; }))
     places.insert(address.constant + offset);
   return places;
 }
 
-bool lanes_share(const SharedAddress& first, const SharedAddress& second,
+bool lanes_share(const Address& first, const Address& second,
                  const std::function<bool(const llvm::Value&)>& varies) {
   if (!first.base || first.base != second.base)
     return false;
@@ -281,7 +295,7 @@ bool lanes_share(const SharedAddress& first, const SharedAddress& second,
   int64_t stride = 0;           // of a value that varies
   bool same = true;             // factors of values that vary
   std::set<const llvm::Value*> values;
-  for (const SharedAddress* each : {&first, &second})
+  for (const Address* each : {&first, &second})
     for (const auto& [value, factor] : each->terms)
       values.insert(value);
   size_t varying = 0, of_first = 0, of_second = 0; // values that vary

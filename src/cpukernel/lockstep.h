@@ -1,6 +1,8 @@
 // Addresses in memory that the lanes of a warp share.
 #pragma once
 
+#include <llvm/ADT/ArrayRef.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,29 +16,35 @@ class Value;
 namespace xaas::cpukernel {
 
 // constant + the sum of coefficients times values, in bytes from `base`.
-struct SharedAddress {
+struct Address {
   const llvm::Value* base = nullptr; // a variable or an argument; null: the address is not of this kind
   int64_t constant = 0;
   std::map<const llvm::Value*, int64_t> terms = {};
 };
 
 // In a variable.
-SharedAddress shared_address(llvm::Value* pointer, const llvm::DataLayout& layout);
+Address shared_address(llvm::Value* pointer, const llvm::DataLayout& layout);
 
 // In memory that a launch passes to the kernel.
-SharedAddress global_address(llvm::Value* pointer, const llvm::DataLayout& layout);
+Address global_address(llvm::Value* pointer, const llvm::DataLayout& layout);
 
-// The places, in bytes from the base, at which the lanes of a warp first store if they store at such an
-// address, each at its own; empty if they are not known.
-std::set<int64_t> places_of_lanes(const SharedAddress& address);
+// A branch on the only way to an access.
+struct Guard {
+  const llvm::Value* condition;
+  bool outcome;
+};
+
+// Where the lanes of a warp store first that pass the guards, in bytes from the base. Empty unless that is
+// known, and a place of its own for each lane. A guard that is not known lets all lanes pass.
+std::set<int64_t> places_of_lanes(const Address& address, llvm::ArrayRef<Guard> guards);
 
 // The places of an address that is the same for all lanes, with all values of counters of loops; empty if
 // they are not known.
-std::set<int64_t> places_for_all(const SharedAddress& address);
+std::set<int64_t> places_for_all(const Address& address);
 
 // True if `second` of one lane is `first` of another one, and not the lane's own, as far as the addresses
 // show. `varies`: whether a value is another one for each thread.
-bool lanes_share(const SharedAddress& first, const SharedAddress& second,
+bool lanes_share(const Address& first, const Address& second,
                  const std::function<bool(const llvm::Value&)>& varies);
 
 } // namespace xaas::cpukernel

@@ -31,7 +31,8 @@
 //     s[order[t]] = s[t];
 //
 // because a thread that stores before another one has loaded overwrites what that one moves. In memory that a
-// launch passes, only loads of several elements by one lane count, of which each lane has stored one.
+// launch passes, the only case considered is one lane that loads several elements which different lanes
+// store.
 #include "nodes.h"
 #include "checks.h"
 #include "library.h"
@@ -141,7 +142,7 @@ private:
   void find_conflicts() {
     for (llvm::Instruction& instruction : llvm::instructions(kernel_))
       if (llvm::Value* pointer = pointer_of(instruction))
-        if (SharedAddress address = shared_address(pointer, kernel_.getDataLayout());
+        if (Address address = shared_address(pointer, kernel_.getDataLayout());
             address.base && shared_.contains(address.base))
           addresses_[&instruction] = std::move(address);
     find_gathering();
@@ -150,9 +151,7 @@ private:
       uniformity.emplace(kernel_);
     varies_ = [&](const llvm::Value& value) { return uniformity->varies(value); };
     visit_accesses();
-    for (const auto& [store, places] : gathered_)
-      if (places.size() > 1)
-        gathering_.insert(addresses_.at(store).base);
+    decide_gathering();
     if (relying_.empty() && gathering_.empty())
       return;
     conflicts_.clear();
@@ -160,47 +159,80 @@ private:
     visit_accesses();
   }
 
-  // Adds accesses of variables and arguments of which lanes store one element each, and of which one lane may
-  // load several: of most kernels none.
+  // Finds the places of accesses of variables and arguments of which each lane may store one element, and one
+  // lane may load several. In most kernels there are none.
   void find_gathering() {
-    std::map<const llvm::Value*, std::vector<std::pair<const llvm::Instruction*, SharedAddress>>> accesses;
+    using Access = std::pair<const llvm::Instruction*, Address>;
+    std::map<const llvm::Value*, std::vector<Access>> loads, stores;
     for (llvm::Instruction& instruction : llvm::instructions(kernel_))
       if (llvm::Value* pointer = pointer_of(instruction)) {
         const auto known = addresses_.find(&instruction);
-        SharedAddress address =
+        Address address =
             known == addresses_.end() ? global_address(pointer, kernel_.getDataLayout()) : known->second;
-        if (address.base)
-          accesses[address.base].emplace_back(&instruction, std::move(address));
+        const bool is_load = llvm::isa<llvm::LoadInst>(instruction);
+        if (!address.base || (is_load && places_for_all(address).empty()))
+          continue;
+        (is_load ? loads : stores)[address.base].emplace_back(&instruction, std::move(address));
       }
-    for (const auto& [base, all] : accesses) {
-      std::map<const llvm::Instruction*, std::set<int64_t>> places;
-      std::set<int64_t> stored, loaded;
-      for (const auto& [access, address] : all) {
-        std::set<int64_t>& own = places[access];
-        own = llvm::isa<llvm::LoadInst>(access) ? places_for_all(address) : places_of_lanes(address);
-        (llvm::isa<llvm::LoadInst>(access) ? loaded : stored).insert(own.begin(), own.end());
+    std::optional<llvm::DominatorTree> dominators;
+    for (const auto& [base, all] : loads) {
+      if (const auto found = stores.find(base); found != stores.end())
+        for (const auto& [store, address] : found->second) {
+          if (!dominators)
+            dominators.emplace(kernel_);
+          std::set<int64_t> places = places_of_lanes(address, guards_of(*store->getParent(), *dominators));
+          if (places.size() < 2)
+            continue;
+          addresses_.try_emplace(store, address);
+          places_[store] = std::move(places);
+        }
+      for (const auto& [load, address] : all) {
+        addresses_.try_emplace(load, address);
+        places_[load] = places_for_all(address);
       }
-      if (llvm::count_if(loaded, [&](int64_t place) { return stored.contains(place); }) < 2)
-        continue;
-      addresses_.insert(all.begin(), all.end());
-      places_.merge(places);
     }
   }
 
-  // Notes what a load at places that are the same for all lanes has of a store of all lanes. True if it has
-  // anything, and one lane has several places of the store.
+  static std::vector<Guard> guards_of(const llvm::BasicBlock& block, const llvm::DominatorTree& dominators) {
+    std::vector<Guard> guards;
+    for (const auto* node = dominators.getNode(&block); node && node->getIDom(); node = node->getIDom()) {
+      const llvm::BasicBlock* const before = node->getIDom()->getBlock();
+      const auto* branch = llvm::dyn_cast<llvm::BranchInst>(before->getTerminator());
+      if (branch && branch->isConditional() && node->getBlock()->getSinglePredecessor() == before)
+        guards.push_back({branch->getCondition(), branch->getSuccessor(0) == node->getBlock()});
+    }
+    return guards;
+  }
+
+  // Records what the load reads of what the lanes have stored. True if one lane seems to read several lanes'.
   bool gathers(const llvm::Instruction& load, const llvm::Instruction& store) {
     const auto to = places_.find(&load), from = places_.find(&store);
-    if (!llvm::isa<llvm::StoreInst>(store) || to == places_.end() || from == places_.end() ||
-        addresses_.at(&load).base != addresses_.at(&store).base)
+    if (!llvm::isa<llvm::LoadInst>(load) || !llvm::isa<llvm::StoreInst>(store) || to == places_.end() ||
+        from == places_.end() || addresses_.at(&load).base != addresses_.at(&store).base)
       return false;
-    bool found = false;
+    const auto size =
+        static_cast<int64_t>(kernel_.getDataLayout().getTypeStoreSize(load.getType()).getFixedValue());
+    std::set<int64_t> found;
     for (const int64_t place : to->second)
-      if (from->second.contains(place)) {
-        gathered_[&store].insert(place);
-        found = true;
-      }
-    return found && gathering_.contains(addresses_.at(&load).base);
+      found.insert(from->second.lower_bound(place), from->second.lower_bound(place + size));
+    if (found.empty())
+      return false;
+    gathered_[&store][&load] = std::move(found);
+    return gathering_.contains(&store);
+  }
+
+  // Finds the stores of which one lane loads several places: by one load, or by two of which one is on every
+  // way to the other.
+  void decide_gathering() {
+    if (gathered_.empty())
+      return;
+    const llvm::DominatorTree dominators(kernel_);
+    for (const auto& [store, loads] : gathered_)
+      for (const auto& [load, places] : loads)
+        if (places.size() > 1 || llvm::any_of(loads, [&](const auto& other) {
+              return other.second != places && dominators.dominates(other.first, load);
+            }))
+          gathering_.insert(store);
   }
 
   void visit_accesses() {
@@ -239,20 +271,23 @@ private:
     const auto own = addresses_.find(&instruction);
     if (!is_volatile && own == addresses_.end())
       return;
-    const bool sees_another =
-        is_volatile
-            ? (is_load ? pending.stores : pending.loads)
-            : llvm::any_of(pending.accesses, [&](const llvm::Instruction* other) {
-                return (is_load && gathers(instruction, *other)) ||
-                       ((is_load ? llvm::isa<llvm::StoreInst>(other) : relying_.contains(own->second.base)) &&
-                        lanes_share(addresses_.at(other), own->second, varies_));
-              });
+    bool gathers_any = false;
+    for (const llvm::Instruction* other : pending.accesses)
+      gathers_any |= gathers(instruction, *other);
+    const bool is_shared = !is_volatile && shared_.contains(own->second.base);
+    bool sees_another = is_volatile && (is_load ? pending.stores : pending.loads);
+    if (is_shared && (is_load || relying_.contains(own->second.base)))
+      sees_another = llvm::any_of(pending.accesses, [&](const llvm::Instruction* other) {
+        return (!is_load || llvm::isa<llvm::StoreInst>(other)) &&
+               lanes_share(addresses_.at(other), own->second, varies_);
+      });
     const bool overwrites =
-        !is_volatile && !is_load && llvm::any_of(pending.accesses, [&](const llvm::Instruction* other) {
+        is_shared && !is_load && llvm::any_of(pending.accesses, [&](const llvm::Instruction* other) {
           return llvm::isa<llvm::LoadInst>(other) && value_moves(*other, instruction);
         });
-    if (sees_another && !is_volatile && !gathering_.contains(own->second.base))
+    if (sees_another && is_shared)
       relying_.insert(own->second.base);
+    sees_another |= gathers_any;
     if (sees_another || overwrites || conflicts_set_.contains(&instruction)) {
       if (conflicts_set_.insert(&instruction).second)
         conflicts_.push_back(&instruction);
@@ -267,11 +302,11 @@ private:
   // Whether a store writes what a load has read to another element of the variable, and memory chooses one of
   // the two. A thread's own part of a variable, as s[n * 64 + t], is no such element.
   bool value_moves(const llvm::Instruction& load, const llvm::Instruction& store) const {
-    const SharedAddress &from = addresses_.at(&load), &to = addresses_.at(&store);
+    const Address &from = addresses_.at(&load), &to = addresses_.at(&store);
     if (from.base != to.base || from.terms == to.terms)
       return false;
     bool chosen = false;
-    for (const SharedAddress* each : {&from, &to})
+    for (const Address* each : {&from, &to})
       for (const auto& [value, factor] : each->terms) {
         const auto other = (each == &from ? to : from).terms.find(value);
         if (!varies_(*value))
@@ -324,12 +359,13 @@ private:
   std::vector<llvm::CallBase*> calls_;
   static constexpr size_t most_pending = 64; // of kernels with more, lockstep is not found
   const std::set<const llvm::Value*>& shared_;
-  std::map<const llvm::Instruction*, SharedAddress> addresses_;
+  std::map<const llvm::Instruction*, Address> addresses_;
   std::function<bool(const llvm::Value&)> varies_;
   std::set<const llvm::Value*> relying_; // variables whose threads seem to run in lockstep
-  std::map<const llvm::Instruction*, std::set<int64_t>> places_;   // of a store by all lanes, a load for all
-  std::map<const llvm::Instruction*, std::set<int64_t>> gathered_; // those that loads have of a store
-  std::set<const llvm::Value*> gathering_;                         // bases of which one lane loads several
+  using Places = std::map<const llvm::Instruction*, std::set<int64_t>>;
+  Places places_; // of stores with a place for each lane, and of loads with the same ones for all
+  std::map<const llvm::Instruction*, Places> gathered_; // places of a store that loads read
+  std::set<const llvm::Instruction*> gathering_;        // stores of which one lane reads several places
   std::vector<llvm::Instruction*> conflicts_;
   llvm::SmallPtrSet<const llvm::Instruction*, 8> conflicts_set_;
 };

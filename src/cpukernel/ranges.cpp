@@ -71,7 +71,7 @@ struct Condition {
   Predicate predicate;     // that holds in the core: varying PREDICATE fixed
   bool outcome = true;     // of the instruction, in the core
   Ways matter = both_ways; // on which anything depends on the outcome
-  Ways must_hold = no_way; // on which a thread for which it does not hold does what `other` does
+  Ways must_hold = no_way; // on which threads that fail it run `other`
 };
 
 // A branch, and its successor that is taken if a condition does not hold.
@@ -254,7 +254,7 @@ private:
     };
     const auto first_of = [&](Gate gate) {
       for (auto found = before(gate); found != all.end(); found = before(gate))
-        gate = *found; // reached earlier, so that this ends
+        gate = *found; // control reaches it earlier, so the search ends
       return gate;
     };
     for (auto& [condition, gates] : conditions)

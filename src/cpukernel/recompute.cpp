@@ -21,7 +21,7 @@
 //
 // Conditions may take more instructions than other values: a comparison of the thread's index is a bound of
 // the loop over the threads, and costs nothing for each. Floating-point arithmetic is not done again: it may
-// be contracted in one place and not in the other, and a thread must not decide twice differently.
+// be contracted in one place and not in the other, and both computations must come to the same decision.
 //
 // Rejected: LLVM's folding of branches into conditions beforehand (SimplifyCFG). It stops at a block that
 // does anything else, and would compute conditions early that cross nothing.
@@ -154,7 +154,7 @@ struct Recomputation::Analyses {
     return conditions;
   }
 
-  // Nothing if the node has more than two values, or if none of the two comes from one block alone.
+  // Nothing if the node has more than two values, or if neither comes from one block alone.
   std::optional<Choice> choice_of(const llvm::PHINode& phi) const {
     for (unsigned way = 0; way < phi.getNumIncomingValues(); ++way) {
       llvm::Value* other = nullptr;
@@ -223,16 +223,19 @@ struct Recomputation::Analyses {
       for (llvm::Use& operand : clone->operands())
         operand.set(copy_of(*operand, where, at, copies));
       clone->insertBefore(at);
+      copied.insert(clone);
       copy = clone;
     }
     copies[&value] = copy;
-    copied.insert(copy);
     return copy;
   }
 
   llvm::Value* copy_of_choice(const Choice& choice, const llvm::BasicBlock* where,
                               llvm::BasicBlock::iterator at, Copies& copies) {
-    llvm::IRBuilder<> builder(at->getParent(), at);
+    llvm::IRBuilder<llvm::ConstantFolder, llvm::IRBuilderCallbackInserter> builder(
+        at->getContext(), llvm::ConstantFolder(),
+        llvm::IRBuilderCallbackInserter([this](llvm::Instruction* made) { copied.insert(made); }));
+    builder.SetInsertPoint(at->getParent(), at);
     llvm::Value* holds = nullptr;
     for (const BranchOutcome& outcome : choice.conditions) {
       llvm::Value* condition = copy_of(*outcome.condition, where, at, copies);

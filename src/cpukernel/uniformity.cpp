@@ -16,8 +16,8 @@
 //     for (k = 0, f = 0; k < 4; ++k)
 //       if (k > i) { f = 1; break; }           f varies
 //
-// Nor does a value vary for LLVM that only some threads have, and the others leave undefined. Here it does: a
-// uniform value is that of any thread, also of one that leaves it undefined.
+// LLVM also takes a value for uniform that some threads define alike and the others leave undefined. Here it
+// varies: we take a uniform value from any thread, perhaps from one that left it undefined.
 //
 //     if (i == 0) v = a[n];                    v varies
 #include "uniformity.h"
@@ -107,7 +107,7 @@ struct Uniformity::Analyses {
       for (const llvm::BasicBlock* way : some)
         for (const llvm::BasicBlock* next : llvm::successors(way))
           for (const llvm::PHINode& phi : next->phis())
-            if (is_partly_undefined(phi))
+            if (is_partly_undefined(phi, some))
               add(phi);
       for (const llvm::Cycle* cycle = cycles.getCycle(&block); cycle; cycle = cycle->getParentCycle()) {
         llvm::SmallVector<llvm::BasicBlock*, 4> exits;
@@ -121,13 +121,16 @@ struct Uniformity::Analyses {
     return found;
   }
 
-  static bool is_partly_undefined(const llvm::PHINode& phi) {
-    const auto is_undefined = [](const llvm::Use& value) { return llvm::isa<llvm::UndefValue>(value); };
-    return llvm::any_of(phi.incoming_values(), is_undefined) &&
-           !llvm::all_of(phi.incoming_values(), is_undefined);
-  }
-
   using Blocks = llvm::SmallPtrSet<const llvm::BasicBlock*, 16>;
+
+  // True if some of the blocks give the node a value, and others none.
+  static bool is_partly_undefined(const llvm::PHINode& phi, const Blocks& some) {
+    bool defined = false, undefined = false;
+    for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i)
+      if (some.contains(phi.getIncomingBlock(i)))
+        (llvm::isa<llvm::UndefValue>(phi.getIncomingValue(i)) ? undefined : defined) = true;
+    return defined && undefined;
+  }
 
   // True if the node has different values for ways out of the cycle from some of its blocks.
   static bool chooses(const llvm::PHINode& phi, const llvm::Cycle& cycle, const Blocks& some) {

@@ -89,8 +89,16 @@ extern "C" __global__ void some(const int* a, int* b, int n) {
   v &= 12;
   __nvvm_bar_sync(0);
   if (threadIdx.x < 5) b[threadIdx.x] = v;
+}
+extern "C" __global__ void all_or_none(const int* a, int* b, int n, int m) {
+  int limit, t = threadIdx.x;
+  if (m > 0) { limit = a[n]; if (t < 5) b[t] = 0; }
+  __nvvm_bar_sync(0);
+  b[t + 64] += m;
+  if (m > 0) for (int i = 0; i < limit; ++i) { b[t + 32 + i] += 1; __nvvm_bar_sync(0); }
 })");
-  EXPECT_EQ(kernels["some"].form, Form::loops) << kernels["some"].reason;
+  for (const auto& [name, kernel] : kernels)
+    EXPECT_EQ(kernel.form, Form::loops) << name << ": " << kernel.reason;
   EXPECT_EQ(run(R"(
 int main(void) {
   int a[4] = {5, 6, 7, 8}, b[8] = {0}, *pa = a, *pb = b, n = 3;

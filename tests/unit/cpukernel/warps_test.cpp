@@ -333,7 +333,7 @@ int main(void) {
             "2016 1 10 32");
 }
 
-// One lane loads what several have stored. Not where a barrier is between, or the lane may load what it has
+// One lane loads what several have stored. Not where a barrier is between, or each lane may load what it has
 // stored itself, or what none of them has.
 TEST_F(CpuKernel, LockstepOfOneLaneThatGathers) {
   auto kernels = make(R"(
@@ -346,6 +346,31 @@ extern "C" __global__ void sum(const uint* a, uint* out) {
   s[threadIdx.x] = a[threadIdx.x];
   uint sum = 0;
   if (threadIdx.x == 0) { for (int k = 0; k < 32; ++k) sum += s[k]; out[1] = sum; }
+}
+extern "C" __global__ void word(const unsigned char* hex, unsigned char* key, uint* out, int n) {
+  if (threadIdx.x < 8) key[threadIdx.x] = hex[threadIdx.x] + 1;
+  if (threadIdx.x == 0) out[0] += *(uint*)key;
+}
+extern "C" __global__ void edges(uint* a, uint* out) {
+  __shared__ uint s[32];
+  s[threadIdx.x] = a[threadIdx.x];
+  if (threadIdx.x == 0) out[0] = s[0];
+  if (threadIdx.x == 31) out[1] = s[31];
+}
+extern "C" __global__ void guarded(uint* a, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) if (i >= 2) a[i] = a[i] * a[0] + a[1];
+}
+extern "C" __global__ void fields(uint* a) {
+  __shared__ struct { uint row[16], factor[4]; } s;
+  if (threadIdx.x < 4) s.factor[threadIdx.x] = a[32 + threadIdx.x];
+  __nvvm_bar_sync(0);
+  if (threadIdx.x < 16) s.row[threadIdx.x] = a[threadIdx.x];
+  if (threadIdx.x < 9) a[threadIdx.x] = s.factor[0] * 2 + s.factor[1];
+}
+extern "C" __global__ void arrays(uint* a, uint* out, int n) {
+  if (threadIdx.x < 40) { a[threadIdx.x] += 1; a[threadIdx.x + n] += 2; }
+  __nvvm_bar_sync(0);
+  if (threadIdx.x == 0) out[0] = a[0] + a[1];
 }
 extern "C" __global__ void waits(uint* a, uint* out) {
   a[threadIdx.x] += 1;
@@ -363,9 +388,9 @@ extern "C" __global__ void grid(uint* a, uint* b) {
   a[blockIdx.x * blockDim.x + threadIdx.x] = 7;
   b[threadIdx.x] = a[0] + a[1];
 })");
-  for (const char* name : {"key", "sum"})
+  for (const char* name : {"key", "sum", "word"})
     EXPECT_THAT(kernels[name].reason, HasSubstr("lockstep")) << name;
-  for (const char* name : {"waits", "first", "header", "grid"})
+  for (const char* name : {"waits", "first", "header", "grid", "edges", "guarded", "fields", "arrays"})
     EXPECT_EQ(kernels[name].form, Form::loops) << name << ": " << kernels[name].reason;
   EXPECT_EQ(run(R"(
 int main(void) {
@@ -376,11 +401,13 @@ int main(void) {
   void *of_key[] = {&ph, &pk, &po, &n}, *of_sum[] = {&pa, &po};
   launch("key", 1, 1, 256, 1, 1, 0, of_key);
   launch("sum", 1, 1, 32, 1, 1, 0, of_sum);
+  hex[0] = 9;
+  launch("word", 1, 1, 32, 1, 1, 0, of_key);
   launch("waits", 1, 1, 32, 1, 1, 0, of_sum);
   launch("first", 1, 1, 32, 1, 1, 0, of_sum);
   printf("%x %u %u %u", out[0], out[1], out[2], out[3]);
 })"),
-            "5040302 496 35 2");
+            "a08060c 496 35 2");
 }
 
 // Threads that have ended take no part, whatever the others' values are.
