@@ -13,8 +13,8 @@
 //
 // Addresses for which neither works count as disjoint: an element that data chooses is mostly the thread's
 // own (nodes.cpp has an exception). So does an address that is the same for all lanes, as in if (t == 0) *out
-// = s[0]: mostly one lane alone uses it. But no lane alone uses several elements of which each lane has
-// stored one:
+// = s[0]: mostly one lane alone uses it. But a lane that loads several elements, of which each lane has
+// stored one, relies on lockstep:
 //
 //     key[t] = hex[t];  if (t == 0) start(key[0], key[1], key[2], key[3]);
 //
