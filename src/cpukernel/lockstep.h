@@ -22,10 +22,10 @@ struct Address {
   std::map<const llvm::Value*, int64_t> terms = {};
 };
 
-// In a variable.
+// Of a variable.
 Address shared_address(llvm::Value* pointer, const llvm::DataLayout& layout);
 
-// In memory that a launch passes to the kernel.
+// Of memory that a launch passes to the kernel.
 Address global_address(llvm::Value* pointer, const llvm::DataLayout& layout);
 
 // A branch on the only way to an access.
@@ -34,8 +34,8 @@ struct Guard {
   bool outcome;
 };
 
-// Where the lanes of a warp store first that pass the guards, in bytes from the base. Empty unless that is
-// known, and a place of its own for each lane. A guard that is not known lets all lanes pass.
+// Where those lanes of a warp that pass the guards store first, in bytes from the base. Empty unless all
+// places are known and different. A guard that is not known lets all lanes pass.
 std::set<int64_t> places_of_lanes(const Address& address, llvm::ArrayRef<Guard> guards);
 
 // The places of an address that is the same for all lanes, with all values of counters of loops; empty if

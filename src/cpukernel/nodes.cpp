@@ -170,8 +170,11 @@ private:
         Address address =
             known == addresses_.end() ? global_address(pointer, kernel_.getDataLayout()) : known->second;
         const bool is_load = llvm::isa<llvm::LoadInst>(instruction);
-        if (!address.base || (is_load && places_for_all(address).empty()))
+        std::set<int64_t> places = address.base && is_load ? places_for_all(address) : std::set<int64_t>();
+        if (!address.base || (is_load && places.empty()))
           continue;
+        if (is_load)
+          places_[&instruction] = std::move(places);
         (is_load ? loads : stores)[address.base].emplace_back(&instruction, std::move(address));
       }
     std::optional<llvm::DominatorTree> dominators;
@@ -186,10 +189,7 @@ private:
           addresses_.try_emplace(store, address);
           places_[store] = std::move(places);
         }
-      for (const auto& [load, address] : all) {
-        addresses_.try_emplace(load, address);
-        places_[load] = places_for_all(address);
-      }
+      addresses_.insert(all.begin(), all.end());
     }
   }
 

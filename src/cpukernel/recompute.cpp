@@ -15,9 +15,10 @@
 //     if (x >= i + 1 && x <= 14 - i) a[x] = b[x];
 //
 // The conditions of the branches need not be available where the PHI node is, so they are computed from
-// values that are: those of its dominators. These still have the value that the branch saw. One that was
-// computed again since would be followed by its immediate dominator, where the path starts, and so by the
-// branches. The branches, in turn, run once on the way to the node if they lie in the same cycles.
+// values that are: those of its dominators. These still are what the branches saw. A value that dominates the
+// node's block also dominates its immediate dominator, where the path starts, so if it were computed again,
+// the branches would run again, too. And each branch runs once on the way to the node if it lies in the same
+// cycles.
 //
 // Conditions may take more instructions than other values: a comparison of the thread's index is a bound of
 // the loop over the threads, and costs nothing for each. Floating-point arithmetic is not done again: it may
@@ -251,8 +252,7 @@ struct Recomputation::Analyses {
     const auto *one = llvm::dyn_cast<llvm::ConstantInt>(chosen),
                *zero = llvm::dyn_cast<llvm::ConstantInt>(other);
     if (one && zero && one->isOne() && zero->isZero())
-      return builder.CreateZExt(holds,
-                                chosen->getType()); // as Clang keeps a bool; see users that truncate it
+      return builder.CreateZExt(holds, chosen->getType()); // folds with the truncation of a bool in memory
     return builder.CreateSelect(holds, chosen, other);
   }
 

@@ -129,7 +129,7 @@ int main(void) {
   printf("%d", bad);
 })";
   EXPECT_EQ(run(host), "0");
-  EXPECT_EQ(run(host, "-O0"), "0"); // where no code moves, such as a division into the only way that needs it
+  EXPECT_EQ(run(host, "-O0"), "0"); // a division stays before the branch
 }
 
 // What depends on the thread's index and on values that all threads share does not go through memory.
