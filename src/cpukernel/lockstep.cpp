@@ -257,15 +257,15 @@ Address global_address(llvm::Value* pointer, const llvm::DataLayout& layout) {
   return address_in(pointer, layout, llvm::Value::ArgumentVal);
 }
 
-std::set<int64_t> places_of_lanes(const Address& address, llvm::ArrayRef<Guard> guards) {
+std::set<int64_t> places_of_lanes(const Address& address, llvm::ArrayRef<BranchOutcome> way) {
   std::set<int64_t> places;
   for (unsigned i = 0; i < warp; ++i) {
     const Lane lane{i, warp};
-    const auto keeps_out = [&](const Guard& guard) {
-      const auto* holds = llvm::dyn_cast_or_null<llvm::ConstantInt>(value_of(guard.condition, lane, true));
-      return holds && holds->isOne() != guard.outcome;
+    const auto keeps_out = [&](const BranchOutcome& branch) {
+      const auto* holds = llvm::dyn_cast_or_null<llvm::ConstantInt>(value_of(branch.condition, lane, true));
+      return holds && holds->isOne() != branch.holds;
     };
-    if (llvm::any_of(guards, keeps_out))
+    if (llvm::any_of(way, keeps_out))
       continue;
     int64_t place = address.constant;
     for (const auto& [value, factor] : address.terms) {

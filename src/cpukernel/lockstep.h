@@ -1,6 +1,8 @@
 // Addresses in memory that the lanes of a warp share.
 #pragma once
 
+#include "outcome.h"
+
 #include <llvm/ADT/ArrayRef.h>
 
 #include <cstdint>
@@ -28,15 +30,9 @@ Address shared_address(llvm::Value* pointer, const llvm::DataLayout& layout);
 // Of memory that a launch passes to the kernel.
 Address global_address(llvm::Value* pointer, const llvm::DataLayout& layout);
 
-// A branch on the only way to an access.
-struct Guard {
-  const llvm::Value* condition;
-  bool outcome;
-};
-
-// Where those lanes of a warp that pass the guards store first, in bytes from the base. Empty unless all
-// places are known and different. A guard that is not known lets all lanes pass.
-std::set<int64_t> places_of_lanes(const Address& address, llvm::ArrayRef<Guard> guards);
+// Where those lanes of a warp store first that take the branches on the only way to the store, in bytes from
+// the base. Empty unless all places are known and different. All lanes take a branch that is not known.
+std::set<int64_t> places_of_lanes(const Address& address, llvm::ArrayRef<BranchOutcome> way);
 
 // The places of an address that is the same for all lanes, with all values of counters of loops; empty if
 // they are not known.

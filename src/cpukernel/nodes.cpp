@@ -183,7 +183,7 @@ private:
         for (const auto& [store, address] : found->second) {
           if (!dominators)
             dominators.emplace(kernel_);
-          std::set<int64_t> places = places_of_lanes(address, guards_of(*store->getParent(), *dominators));
+          std::set<int64_t> places = places_of_lanes(address, way_to(*store->getParent(), *dominators));
           if (places.size() < 2)
             continue;
           addresses_.try_emplace(store, address);
@@ -193,15 +193,17 @@ private:
     }
   }
 
-  static std::vector<Guard> guards_of(const llvm::BasicBlock& block, const llvm::DominatorTree& dominators) {
-    std::vector<Guard> guards;
+  // The branches on the only way to a block.
+  static std::vector<BranchOutcome> way_to(const llvm::BasicBlock& block,
+                                           const llvm::DominatorTree& dominators) {
+    std::vector<BranchOutcome> way;
     for (const auto* node = dominators.getNode(&block); node && node->getIDom(); node = node->getIDom()) {
       const llvm::BasicBlock* const before = node->getIDom()->getBlock();
       const auto* branch = llvm::dyn_cast<llvm::BranchInst>(before->getTerminator());
       if (branch && branch->isConditional() && node->getBlock()->getSinglePredecessor() == before)
-        guards.push_back({branch->getCondition(), branch->getSuccessor(0) == node->getBlock()});
+        way.push_back({branch->getCondition(), branch->getSuccessor(0) == node->getBlock()});
     }
-    return guards;
+    return way;
   }
 
   // Records what the load reads of what the lanes have stored. True if one lane seems to read several lanes'.

@@ -28,6 +28,7 @@
 // does anything else, and would compute conditions early that cross nothing.
 #include "recompute.h"
 #include "library.h"
+#include "outcome.h"
 #include "uniformity.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
@@ -48,12 +49,6 @@ namespace {
 
 // The most instructions that are computed again rather than stored.
 constexpr unsigned most_of_values = 12, most_of_conditions = 32;
-
-// A branch that a thread takes to its first or second successor.
-struct BranchOutcome {
-  llvm::Value* condition;
-  bool value;
-};
 
 // A PHI node as a choice.
 struct Choice {
@@ -240,7 +235,7 @@ struct Recomputation::Analyses {
     llvm::Value* holds = nullptr;
     for (const BranchOutcome& outcome : choice.conditions) {
       llvm::Value* condition = copy_of(*outcome.condition, where, at, copies);
-      if (!outcome.value)
+      if (!outcome.holds)
         condition = builder.CreateNot(condition);
       // A later condition may be poison where an earlier one does not hold.
       holds = holds ? builder.CreateLogicalAnd(holds, condition) : condition;
