@@ -10,11 +10,10 @@
 //     __nv_expf(x)               expf(x), as llvm.exp.f32
 //     llvm.nvvm.sqrt.rn.f(x)     xaas_nvvm_sqrt_rn_f(x): sqrtf(x)
 //
-// Fast variants (`__expf`) are the accurate functions. Directed rounding (`__nv_fmul_rz`) is computed in double
-// precision where that is exact, and is not defined otherwise.
+// Fast variants (`__expf`) are the accurate functions.
+#include "rounding.h"
+#include "special.h"
 #include <stdint.h>
-
-#define INLINE __attribute__((always_inline))
 
 // Functions of the C library under the same name, in both precisions.
 #define ONE(name)                                                                                            \
@@ -187,7 +186,7 @@ INLINE float __nv_fast_fdividef(float x, float y) { return x / y; }
 INLINE void __nv_fast_sincosf(float x, float* s, float* c) { __nv_sincosf(x, s, c); }
 INLINE float __nv_saturatef(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; } // NaN becomes 0
 
-// Rounding to nearest, which is the CPU's mode; and the other modes where they are exact in double precision.
+// Rounding to nearest, which is the CPU's mode.
 INLINE double __nv_dadd_rn(double x, double y) { return x + y; }
 INLINE double __nv_dsub_rn(double x, double y) { return x - y; }
 INLINE double __nv_dmul_rn(double x, double y) { return x * y; }
@@ -203,21 +202,6 @@ INLINE float __nv_frcp_rn(float x) { return 1 / x; }
 INLINE float __nv_frsqrt_rn(float x) { return (float)(1 / __builtin_sqrt((double)x)); }
 INLINE float __nv_fsqrt_rn(float x) { return __builtin_sqrtf(x); }
 INLINE float __nv_fmaf_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
-
-// The floats next to a number that double precision has exactly.
-static INLINE float down(double exact) {
-  const float rounded = (float)exact;
-  return rounded > exact ? __builtin_nextafterf(rounded, -__builtin_inff()) : rounded;
-}
-static INLINE float up(double exact) {
-  const float rounded = (float)exact;
-  return rounded < exact ? __builtin_nextafterf(rounded, __builtin_inff()) : rounded;
-}
-static INLINE float to_zero(double exact) { return exact < 0 ? up(exact) : down(exact); }
-// The product of two floats is exact in double precision.
-INLINE float __nv_fmul_rd(float x, float y) { return down((double)x * y); }
-INLINE float __nv_fmul_ru(float x, float y) { return up((double)x * y); }
-INLINE float __nv_fmul_rz(float x, float y) { return to_zero((double)x * y); }
 
 // Conversions. C leaves values out of range undefined; PTX saturates. NaN becomes 0 between types of 32 bits, else the
 // highest bit (PTX ISA, "cvt").
@@ -252,13 +236,7 @@ MODES(__nv_double2uint, uint, double, )
 MODES(__nv_double2ll, ll, double, )
 MODES(__nv_double2ull, ull, double, )
 INLINE float __nv_int2float_rn(int x) { return (float)x; }
-INLINE float __nv_int2float_rz(int x) { return to_zero(x); }
-INLINE float __nv_int2float_rd(int x) { return down(x); }
-INLINE float __nv_int2float_ru(int x) { return up(x); }
 INLINE float __nv_uint2float_rn(uint x) { return (float)x; }
-INLINE float __nv_uint2float_rz(uint x) { return to_zero(x); }
-INLINE float __nv_uint2float_rd(uint x) { return down(x); }
-INLINE float __nv_uint2float_ru(uint x) { return up(x); }
 INLINE float __nv_ll2float_rn(ll x) { return (float)x; }
 INLINE float __nv_fmaf_ieee_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 INLINE float __nv_ull2float_rn(ull x) { return (float)x; }
@@ -267,9 +245,6 @@ INLINE double __nv_uint2double_rn(uint x) { return x; }
 INLINE double __nv_ll2double_rn(ll x) { return (double)x; }
 INLINE double __nv_ull2double_rn(ull x) { return (double)x; }
 INLINE float __nv_double2float_rn(double x) { return (float)x; }
-INLINE float __nv_double2float_rz(double x) { return to_zero(x); }
-INLINE float __nv_double2float_rd(double x) { return down(x); }
-INLINE float __nv_double2float_ru(double x) { return up(x); }
 
 // The bits of a number as one of another type.
 #define BITS(name, to, from)                                                                                 \
