@@ -458,9 +458,11 @@ static struct fiber* meet(uint32_t mask, uint64_t value, uint32_t reads) {
   warp->waiting |= 1u << lane;
   warp->reading |= reads << lane;
   set_waiting(own, t);
-  if (has_met(own, warp, t - lane, mask))
+  // A warp goes on as far as it can, while what its lanes use is in the cache.
+  const int met = has_met(own, warp, t - lane, mask);
+  if (met)
     end_meeting(own, warp, t - lane, mask);
-  run_another(own, t + 1);
+  run_another(own, met ? t - lane : t + 1);
   return thread;
 }
 void xaas_fiber_sync(uint32_t mask) { meet(mask, 0, 0); }
