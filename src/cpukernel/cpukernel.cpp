@@ -204,7 +204,7 @@ private:
     llvm::Function* const copy = llvm::CloneFunction(&kernel, values);
     llvm::stripDebugInfo(*copy);
     simplify(*copy);
-    std::string need = need_of(*copy);
+    std::string need = find_waits(*copy).empty() ? need_of(*copy) : wait_reason;
     functions_.clear(*copy, copy->getName());
     copy->eraseFromParent();
     return need;

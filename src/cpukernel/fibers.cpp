@@ -1,6 +1,5 @@
 // Problem: some kernels cannot be cut at the places where threads meet. A function that is called through a
-// pointer or calls itself may contain such places, and they are in no one function; and a loop in which a
-// thread waits for another has none.
+// pointer or calls itself may contain such places, and they are in no one function.
 //
 //     __device__ int depth(Node* n) { return n ? 1 + depth(n->next[threadIdx.x % 2]) : 0; }
 //     __global__ void k(Shape** shapes, float* out) {
@@ -186,8 +185,7 @@ std::string need_of_fibers(llvm::Function& function) {
     if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction); call && is_counted_barrier(*call))
       return "a barrier for some of the block's threads";
   }
-  return find_waits(function).empty() ? std::string()
-                                      : "a loop in which a thread waits for another without a barrier";
+  return {};
 }
 
 std::string obstacle_to_fibers(llvm::Function& function, const SharedVariables& shared) {

@@ -20,7 +20,8 @@ namespace xaas::cpukernel {
 enum class Meeting : unsigned {
   split, // for nothing: the thread stops so that others come as far
   warp,  // for the lanes of its mask
-  block  // for all threads of its block
+  block, // for all threads of its block
+  write  // for another thread to write what it reads: it goes on whenever others have run
 };
 
 struct Rule {

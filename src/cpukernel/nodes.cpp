@@ -13,6 +13,9 @@
 // threads reach. A value for other threads is stored before the first node and read after it; the second node
 // keeps a thread from publishing the next value before all have read this one.
 //
+// A loop in which a thread waits until another one has written (waits.cpp) has a node at its end, so that the
+// other one runs.
+//
 // If no branch that threads may take differently decides over a node, the block's threads agree on all nodes,
 // and one loop over the threads per node suffices (uniformity.cpp).
 //
@@ -40,6 +43,7 @@
 #include "meetings.h"
 #include "shared.h"
 #include "uniformity.h"
+#include "waits.h"
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/SetVector.h>
@@ -79,12 +83,20 @@ public:
     XAAS_CHECK(refuse_what_is_unknown());
     expand_moves(kernel_);
     find_conflicts();
+    std::vector<llvm::Instruction*> waits;
+    for (llvm::BasicBlock* end : find_waits(kernel_))
+      waits.push_back(end->getTerminator());
     result_.nodes.push_back({&kernel_.getEntryBlock(), Meeting::split});
     for (llvm::CallBase* call : calls_)
       cut_at(*call);
     for (llvm::Instruction* access : conflicts_)
       add_node(start_of_access(*access), Meeting::split);
-    decide();
+    for (llvm::Instruction* wait : waits)
+      add_node(*wait, Meeting::write);
+    if (waits.empty())
+      decide();
+    else
+      disagree(wait_reason);
     return std::move(result_);
   }
 
@@ -349,11 +361,15 @@ private:
     for (const Node& node : result_.nodes) {
       if (!uniformity.divergent_blocks().contains(node.entry))
         continue;
-      result_.agree = false;
-      result_.reason = conflicts_.empty() ? "threads may come to different barriers"
-                                          : "threads of a warp rely on running in lockstep";
+      disagree(conflicts_.empty() ? "threads may come to different barriers"
+                                  : "threads of a warp rely on running in lockstep");
       return;
     }
+  }
+
+  void disagree(const char* reason) {
+    result_.agree = false;
+    result_.reason = reason;
   }
 
   llvm::Function& kernel_;

@@ -9,6 +9,8 @@
 // "barrier.cta".
 #include "block.h"
 
+int sched_yield(void);
+
 #define INLINE __attribute__((always_inline))
 typedef const struct xaas_block* block;
 #define THREAD block b, uint32_t x, uint32_t y, uint32_t z, uint32_t t
@@ -249,6 +251,7 @@ enum {
   at_split = 0u << 30,  // nothing: the thread stopped so that others come as far
   at_warp = 1u << 30,   // the other lanes of its mask
   at_block = 2u << 30,  // the other threads of the block
+  at_write = 3u << 30,  // another thread that writes what it reads; never at node 0, the kernel's entry
   ended = 3u << 30
 };
 
@@ -283,10 +286,12 @@ static _Bool schedule_warp(const uint32_t* nodes, const uint32_t* masks, uint8_t
 // Chooses the threads that run next and sets their `run`; false if all have ended. `masks`: of threads that
 // wait for lanes. All choices are legal orders: a thread runs only if what it waits for has come.
 _Bool xaas_schedule(block b, const uint32_t* nodes, const uint32_t* masks, uint8_t* run) {
-  uint32_t split = 0, warp = 0, barrier = 0;
+  uint32_t split = 0, warp = 0, barrier = 0, write = 0;
   for (uint32_t t = 0; t < b->threads; ++t) {
     const uint32_t kind = nodes[t] & node_kind;
-    run[t] = kind == at_split;
+    const _Bool waits_for_write = kind == at_write && nodes[t] != ended;
+    run[t] = kind == at_split || waits_for_write;
+    write += waits_for_write;
     split += kind == at_split;
     warp += kind == at_warp;
     barrier += kind == at_block;
@@ -300,6 +305,10 @@ _Bool xaas_schedule(block b, const uint32_t* nodes, const uint32_t* masks, uint8
   }
   if (complete)
     return 1;
+  if (write) { // perhaps by another block
+    sched_yield();
+    return 1;
+  }
   // Lanes that wait for others which wait at a barrier: the program is wrong, and a GPU would stop.
   for (uint32_t t = 0; t < b->threads; ++t)
     run[t] = (nodes[t] & node_kind) == (warp ? at_warp : at_block);

@@ -87,7 +87,7 @@ int main(void) {
 
 // Also a lock that is kept over a barrier, and a wait in a function that is called.
 TEST_F(CpuKernel, ThreadsThatWaitForEachOther) {
-  auto kernels = make(R"(
+  const std::string source = R"(
 extern "C" __global__ void warps(int* a) {
   __shared__ int data[32];
   __shared__ volatile int flag;
@@ -138,16 +138,29 @@ extern "C" __global__ void bounded(volatile int* stop, int* a) {
   while (*stop == 0 && i < 10) ++i;
   while (a[64 + i] != 0) ++i;
   a[threadIdx.x] = i;
-})");
-  EXPECT_EQ(kernels["warps"].form, Form::fibers);
+}
+extern "C" __global__ void relay(volatile int* flag, int* a) {
+  int t = threadIdx.x;
+  if (t == 0) while (*flag == 0) ;
+  else if (t >= 32) {
+    int sum = t;
+    for (int i = 16; i > 0; i /= 2) sum += __nvvm_shfl_sync_bfly_i32(~0u, sum, i, 31);
+    if (t == 40) *flag = sum;
+  }
+  __nvvm_bar_sync(0);
+  a[t] = *flag;
+})";
+  auto kernels = make(source);
+  EXPECT_EQ(kernels["warps"].form, Form::masked);
   EXPECT_THAT(kernels["warps"].reason, HasSubstr("waits for another"));
-  EXPECT_EQ(kernels["chain"].form, Form::fibers);
+  EXPECT_EQ(kernels["chain"].form, Form::masked);
+  EXPECT_EQ(kernels["relay"].form, Form::masked);
   EXPECT_EQ(kernels["lock"].form, Form::loops) << kernels["lock"].reason;
-  EXPECT_EQ(kernels["kept"].form, Form::fibers);
+  EXPECT_EQ(kernels["kept"].form, Form::masked);
   EXPECT_EQ(kernels["update"].form, Form::loops) << kernels["update"].reason;
   EXPECT_EQ(kernels["again"].form, Form::loops) << kernels["again"].reason;
   EXPECT_EQ(kernels["bounded"].form, Form::loops) << kernels["bounded"].reason;
-  EXPECT_EQ(run(R"(
+  const std::string host = R"(
 int main(void) {
   int a[200] = {0}, *pa = a, turn = 0, *pt = &turn, mutex = 0, *pm = &mutex, sum = 0, *ps = &sum;
   double d = 0.5, *pd = &d;
@@ -167,9 +180,15 @@ int main(void) {
   launch("update", 3, 1, 100, 1, 1, 0, fourth);
   memset(a, 0, sizeof a);
   launch("bounded", 1, 1, 64, 1, 1, 0, fifth);
-  printf("%g %d", d, a[63]);
-})"),
-            "64 126 1 100 100 4950 128 228 300.5 10");
+  printf("%g %d ", d, a[63]);
+  turn = 0;
+  launch("relay", 1, 1, 64, 1, 1, 0, second);
+  printf("%d %d", a[0], a[63]);
+})",
+                    result = "64 126 1 100 100 4950 128 228 300.5 10 1520 1520";
+  EXPECT_EQ(run(host), result);
+  make(source, {.fibers = true});
+  EXPECT_EQ(run(host), result);
 }
 
 // Operations of a warp, also with parts of it that are several operations ahead, and after some threads have
