@@ -122,12 +122,21 @@ static INLINE _Bool takes_part(uint64_t value) {
   return value != 0;
 }
 
-// The lanes of `mask` that published `value`.
+// The lanes of `mask` that published `value`. Each lane asks for all, so that a whole warp is compared at once.
 static INLINE uint32_t lanes_with(WARP, uint32_t mask, uint64_t value) {
+  typedef uint64_t all __attribute__((ext_vector_type(xaas_warp_size)));
+  typedef _Bool flags __attribute__((ext_vector_type(xaas_warp_size)));
   const uint32_t first = t - t % xaas_warp_size;
   uint32_t result = 0;
-  for (uint32_t lane = 0; lane < xaas_warp_size && first + lane < b->threads; ++lane)
-    result |= (uint32_t)(values[first + lane] == value) << lane;
+  if (b->threads - first >= xaas_warp_size) {
+    all published;
+    __builtin_memcpy(&published, values + first, sizeof(published));
+    const flags same = __builtin_convertvector(published == value, flags);
+    __builtin_memcpy(&result, &same, sizeof(result));
+  } else {
+    for (uint32_t lane = 0; first + lane < b->threads; ++lane)
+      result |= (uint32_t)(values[first + lane] == value) << lane;
+  }
   return result & mask;
 }
 INLINE uint32_t xaas_warp_vote_ballot_sync(WARP, uint32_t mask, _Bool value) {
@@ -158,11 +167,10 @@ INLINE uint32_t xaas_warp_match_any_sync_i64(WARP, uint32_t mask, uint64_t value
 
 // All lanes of the mask that have not ended, or none; the second result says which.
 static INLINE uint32_t all_with(WARP, uint32_t mask) {
-  const uint32_t first = t - t % xaas_warp_size;
-  uint32_t live = 0;
-  for (uint32_t lane = 0; lane < xaas_warp_size && first + lane < b->threads; ++lane)
-    live |= (uint32_t)takes_part(values[first + lane]) << lane;
-  return lanes_with(values, b, t, mask, values[t]) == (live & mask) ? live & mask : 0;
+  const uint32_t there = b->threads - (t - t % xaas_warp_size),
+                 all = there < xaas_warp_size ? (1u << there) - 1 : ~0u,
+                 live = mask & all & ~lanes_with(values, b, t, ~0u, 0);
+  return lanes_with(values, b, t, mask, values[t]) == live ? live : 0;
 }
 INLINE uint32_t xaas_warp_match_all_sync_i32(WARP, uint32_t mask, uint32_t value) {
   (void)value;
@@ -257,7 +265,16 @@ enum {
 
 // Those of the lanes that are at `node`.
 static uint32_t lanes_at(uint32_t node, const uint32_t* nodes, uint32_t lanes) {
+  typedef uint32_t all __attribute__((ext_vector_type(xaas_warp_size)));
+  typedef _Bool flags __attribute__((ext_vector_type(xaas_warp_size)));
   uint32_t result = 0;
+  if (lanes == xaas_warp_size) {
+    all at;
+    __builtin_memcpy(&at, nodes, sizeof(at));
+    const flags same = __builtin_convertvector(at == node, flags);
+    __builtin_memcpy(&result, &same, sizeof(result));
+    return result;
+  }
   for (uint32_t lane = 0; lane < lanes; ++lane)
     result |= (uint32_t)(nodes[lane] == node) << lane;
   return result;
