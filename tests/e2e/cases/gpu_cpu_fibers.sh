@@ -1,6 +1,6 @@
 #!/bin/bash
-# CUDA kernels on the CPU whose threads have stacks of their own: calls through pointers, recursion, threads that wait for
-# each other.
+# CUDA kernels on the CPU whose threads have stacks of their own: calls through pointers, recursion; and threads that
+# wait for each other.
 source "$E2E/lib.sh"
 needs jq make clang++-22
 cuda=$(cuda_toolkit) || skip "no CUDA toolkit (ptxas, headers, libdevice) below \$CUDA_PATH or /usr/local/cuda"
@@ -105,7 +105,7 @@ echo '{"name": "app", "build": {"system": "make", "install": [{"from": "app", "t
 "$XAAS" build src -o oci:app:ir -q >/dev/null
 deploy() { "$XAAS" deploy oci:app:ir --gpu cpu -o "rootfs:$1" --format json "${@:2}" >"$1.json" 2>"$1.err"; }
 deploy cpu
-assert_json cpu.json '[.kernels[] | "\(.name) \(.form)"] | sort == ["_Z4makePP5Shape loops", "_Z4waitPi fibers",
+assert_json cpu.json '[.kernels[] | "\(.name) \(.form)"] | sort == ["_Z4makePP5Shape loops", "_Z4waitPi masked",
   "_Z5areasPP5ShapePf fibers", "_Z5plainPi loops", "_Z6stacksPii fibers", "_Z8pointersPii fibers", "_Z9recursionPi fibers"]'
 assert_json cpu.json '[.kernels[] | select(.form == "fibers").reason] | all(. != "")'
 assert_json cpu.json '.kernels[] | select(.name == "_Z4waitPi").reason | contains("waits for another")'
