@@ -33,6 +33,7 @@
 #include "system.h"
 
 enum { lanes = xaas_warp_size, warps = xaas_most_threads / lanes, words = xaas_most_threads / 64, barriers = 16 };
+enum { most_in_turn = 64 }; // meetings of a warp before another one runs
 
 struct fiber {
   struct xaas_place place;
@@ -66,6 +67,7 @@ struct fibers {
   struct fiber* current;
   void* outside; // where the caller of xaas_run_fibers() stopped
   uint32_t live, idle; // threads that have not ended; yields without anything else between them
+  uint32_t meetings;   // of warps, which have ended
   uint64_t ready[words];
   struct fiber all[xaas_most_threads];
   struct warp warps[warps];
@@ -458,11 +460,12 @@ static struct fiber* meet(uint32_t mask, uint64_t value, uint32_t reads) {
   warp->waiting |= 1u << lane;
   warp->reading |= reads << lane;
   set_waiting(own, t);
-  // A warp goes on as far as it can, while what its lanes use is in the cache.
   const int met = has_met(own, warp, t - lane, mask);
   if (met)
     end_meeting(own, warp, t - lane, mask);
-  run_another(own, met ? t - lane : t + 1);
+  // A warp goes on while what its lanes use is in the cache, but not for ever: it may wait for another one in a loop
+  // in which its lanes meet.
+  run_another(own, met && ++own->meetings % most_in_turn ? t - lane : t + 1);
   return thread;
 }
 void xaas_fiber_sync(uint32_t mask) { meet(mask, 0, 0); }

@@ -149,6 +149,11 @@ extern "C" __global__ void relay(volatile int* flag, int* a) {
   }
   __nvvm_bar_sync(0);
   a[t] = *flag;
+}
+extern "C" __global__ void vote(volatile int* flag, int* a) {
+  if (threadIdx.x < 32) while (__nvvm_vote_any_sync(~0u, *flag != 7)) ;
+  else if (threadIdx.x == 63) *flag = 7;
+  a[threadIdx.x] = *flag;
 })";
   auto kernels = make(source);
   EXPECT_EQ(kernels["warps"].form, Form::masked);
@@ -183,9 +188,11 @@ int main(void) {
   printf("%g %d ", d, a[63]);
   turn = 0;
   launch("relay", 1, 1, 64, 1, 1, 0, second);
-  printf("%d %d", a[0], a[63]);
+  printf("%d %d ", a[0], a[63]);
+  launch("vote", 1, 1, 64, 1, 1, 0, second);
+  printf("%d", a[31]);
 })",
-                    result = "64 126 1 100 100 4950 128 228 300.5 10 1520 1520";
+                    result = "64 126 1 100 100 4950 128 228 300.5 10 1520 1520 7";
   EXPECT_EQ(run(host), result);
   make(source, {.fibers = true});
   EXPECT_EQ(run(host), result);
