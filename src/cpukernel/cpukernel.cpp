@@ -197,14 +197,18 @@ private:
     add_checks(*work.kernel, shared_);
   }
 
-  // Why the kernel would run on fibers. A loop that waits is known by its reads when they are simplified and
-  // have no checks, so a copy is asked.
+  // Why the kernel has no form with checks: it would run on fibers, or has loops that wait. These are known
+  // by their reads when they are simplified and have no checks, so a copy is asked.
   std::string need_without_checks(llvm::Function& kernel) {
     llvm::ValueToValueMapTy values;
     llvm::Function* const copy = llvm::CloneFunction(&kernel, values);
     llvm::stripDebugInfo(*copy);
     simplify(*copy);
-    std::string need = find_waits(*copy).empty() ? need_of(*copy) : wait_reason;
+    std::string need = need_of(*copy);
+    if (need.empty())
+      if (const Result<Nodes> nodes = find_nodes(*copy, shared_variables());
+          nodes && nodes->reason == wait_reason)
+        need = wait_reason;
     functions_.clear(*copy, copy->getName());
     copy->eraseFromParent();
     return need;
@@ -304,6 +308,12 @@ private:
     return {reached.begin(), reached.end()};
   }
 
+  std::set<const llvm::Value*> shared_variables() const {
+    std::set<const llvm::Value*> variables(shared_.fixed.begin(), shared_.fixed.end());
+    variables.insert(shared_.dynamic.begin(), shared_.dynamic.end());
+    return variables;
+  }
+
   void make_regions_of(Work& work) {
     if (!work.refusal.empty())
       return;
@@ -315,14 +325,13 @@ private:
       run_on_fiber(*work.kernel, shared_, work.places);
       return;
     }
-    std::vector<llvm::Constant*> variables(shared_.fixed.begin(), shared_.fixed.end());
-    variables.insert(variables.end(), shared_.dynamic.begin(), shared_.dynamic.end());
-    Result<Nodes> nodes =
-        find_nodes(*work.kernel, std::set<const llvm::Value*>(variables.begin(), variables.end()));
+    Result<Nodes> nodes = find_nodes(*work.kernel, shared_variables());
     if (!nodes) {
       work.refusal = nodes.error().message;
       return;
     }
+    std::vector<llvm::Constant*> variables(shared_.fixed.begin(), shared_.fixed.end());
+    variables.insert(variables.end(), shared_.dynamic.begin(), shared_.dynamic.end());
     llvm::convertUsersOfConstantsToInstructions(variables, work.kernel);
     if (names_shared_in_memory(*work.kernel, shared_)) {
       work.refusal = "a constant with the address of a shared variable";

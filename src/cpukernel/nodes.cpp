@@ -16,8 +16,8 @@
 // A loop in which a thread waits until another one has written (waits.cpp) has a node at its end, so that the
 // other one runs.
 //
-// If no branch that threads may take differently decides over a node, the block's threads agree on all nodes,
-// and one loop over the threads per node suffices (uniformity.cpp).
+// If no branch that threads may take differently decides over a node, and no loop waits, the block's threads
+// agree on all nodes, and one loop over the threads per node suffices (uniformity.cpp).
 //
 // Threads of a warp that read each other's shared memory without synchronizing rely on lockstep, which every
 // GPU before sm_70 had, and which later ones often have. Lockstep is one of the orders in which threads may
@@ -84,7 +84,7 @@ public:
     expand_moves(kernel_);
     find_conflicts();
     std::vector<llvm::Instruction*> waits;
-    for (llvm::BasicBlock* end : find_waits(kernel_))
+    for (llvm::BasicBlock* end : find_waits(kernel_, conflicts_set_))
       waits.push_back(end->getTerminator());
     result_.nodes.push_back({&kernel_.getEntryBlock(), Meeting::split});
     for (llvm::CallBase* call : calls_)

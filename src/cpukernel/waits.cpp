@@ -9,18 +9,19 @@
 // gives another value.
 //
 //     while (*flag == 0) ;                   waits
-//     while (atomicCAS(&lock, 0, 1)) ;       waits, if the lock is kept to a node or to the kernel's end
+//     while (atomicCAS(&lock, 0, 1)) ;       waits, if the lock is kept to where a thread stops, or ends
 //     do { old = seen; seen = atomicCAS(a, old, old + 1); } while (seen != old);
 //                                            does not: it asks for another value each time
 //     for (i = 0; i < n && !*stop; ++i)      does not: it counts
 //     while (*p != 0) ++p;                   does not: it reads other memory
 //     while (__any_sync(mask, !*flag)) ;     does not: within is a node, at which other threads run
 //
-// A lock that is given back before the thread comes to a node is free whenever another thread runs, so that
-// its loop ends at once, or when another block gives it back.
+// A thread stops at nodes and at the ends of loops in which it waits. A lock that is given back before is
+// free whenever another thread runs, so that its loop ends at once, or when another block gives it back.
 //
 // A loop that writes memory that it may read does not count. To take a loop for one that waits by mistake
-// costs time only; the opposite mistake is a kernel that does not end.
+// costs time only, as the locks around it are then known as kept; the opposite mistake is a kernel that does
+// not end.
 #include "waits.h"
 #include "meetings.h"
 
@@ -57,7 +58,8 @@ const llvm::Value* written(const llvm::Instruction& instruction) {
 
 class LoopReader {
 public:
-  explicit LoopReader(const llvm::Loop& loop) : loop_(loop) {}
+  LoopReader(const llvm::Loop& loop, const llvm::SmallPtrSetImpl<const llvm::Instruction*>& stops)
+      : loop_(loop), stops_(stops) {}
 
   bool waits() {
     llvm::SmallVector<llvm::BasicBlock*, 4> exiting;
@@ -72,7 +74,7 @@ public:
         if (meets(instruction) || (!reads_.contains(&instruction) && may_end_it(instruction)))
           return false;
     return llvm::any_of(reads_,
-                        [](const llvm::Instruction* read) { return !takes_lock(*read) || is_kept(*read); });
+                        [&](const llvm::Instruction* read) { return !takes_lock(*read) || is_kept(*read); });
   }
 
 private:
@@ -170,7 +172,7 @@ private:
   }
 
   // Whether a thread may come to a node, or to its end, before it writes to the lock again.
-  static bool is_kept(const llvm::Instruction& lock) {
+  bool is_kept(const llvm::Instruction& lock) const {
     const llvm::Value* place = written(lock)->stripPointerCasts();
     llvm::SmallPtrSet<const llvm::BasicBlock*, 16> seen;
     llvm::SmallVector<const llvm::Instruction*, 8> left = {lock.getNextNode()};
@@ -180,7 +182,7 @@ private:
         const llvm::Value* to = written(*each);
         if (to && to->stripPointerCasts() == place)
           break;
-        if (meets(*each) || llvm::isa<llvm::ReturnInst>(each))
+        if (meets(*each) || stops_.contains(each) || llvm::isa<llvm::ReturnInst>(each))
           return true;
         if (each->isTerminator())
           for (const llvm::BasicBlock* next : llvm::successors(each->getParent()))
@@ -192,13 +194,15 @@ private:
   }
 
   const llvm::Loop& loop_;
+  const llvm::SmallPtrSetImpl<const llvm::Instruction*>& stops_;
   llvm::DenseMap<const llvm::Instruction*, bool> known_;
   llvm::SmallPtrSet<const llvm::Instruction*, 4> reads_; // whose values others may change
 };
 
 } // namespace
 
-std::vector<llvm::BasicBlock*> find_waits(llvm::Function& function) {
+std::vector<llvm::BasicBlock*> find_waits(llvm::Function& function,
+                                          const llvm::SmallPtrSetImpl<const llvm::Instruction*>& stops) {
   std::vector<llvm::BasicBlock*> ends;
   if (llvm::none_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
         return (instruction.isAtomic() || instruction.isVolatile()) && instruction.mayReadFromMemory();
@@ -206,14 +210,22 @@ std::vector<llvm::BasicBlock*> find_waits(llvm::Function& function) {
     return ends;
   const llvm::DominatorTree dominators(function);
   const llvm::LoopInfo loops(dominators);
-  for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
-    if (!LoopReader(*loop).waits())
-      continue;
-    llvm::SmallVector<llvm::BasicBlock*, 4> latches;
-    loop->getLoopLatches(latches);
-    ends.insert(ends.end(), latches.begin(), latches.end());
+  llvm::SmallPtrSet<const llvm::Instruction*, 16> all_stops(stops.begin(), stops.end());
+  for (;;) { // a lock may be kept in a loop that waits
+    ends.clear();
+    for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
+      if (!LoopReader(*loop, all_stops).waits())
+        continue;
+      llvm::SmallVector<llvm::BasicBlock*, 4> latches;
+      loop->getLoopLatches(latches);
+      ends.insert(ends.end(), latches.begin(), latches.end());
+    }
+    const size_t known = all_stops.size();
+    for (const llvm::BasicBlock* end : ends)
+      all_stops.insert(end->getTerminator());
+    if (all_stops.size() == known)
+      return ends;
   }
-  return ends;
 }
 
 } // namespace xaas::cpukernel

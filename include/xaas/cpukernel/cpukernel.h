@@ -14,9 +14,9 @@
 // (data layout, address spaces), assembly.cpp (PTX in inline assembly), library.cpp (what replaces libdevice
 // and intrinsics), nodes.cpp (where threads meet), regions.cpp (the code between), recompute.cpp (values that
 // need not be stored meanwhile), then, for kernels whose threads all come to the same nodes, trip_counts.cpp,
-// ranges.cpp and interchange.cpp (loops over threads that LLVM vectorizes well), and kernel.cpp (these loops,
-// and the table by which the run-time library finds a kernel). Kernels that cannot be cut, and those with
-// threads that wait for each other (waits.cpp), run with a stack for each thread (fibers.cpp).
+// ranges.cpp and interchange.cpp (loops over threads that LLVM vectorizes well), and rows.cpp and kernel.cpp
+// (these loops, and the function that runs a block). Kernels that cannot be cut run with a stack for each
+// thread (fibers.cpp).
 #pragma once
 
 #include <xaas/base/result.h>
@@ -57,7 +57,7 @@ struct Options {
   bool fibers = false;      // also where another form would do; the result is the same, and slower still
   bool vector_masks = true; // the CPU masks vectors of any element (AVX-512, SVE)
   // Kernels check their accesses and barriers (library/checks.h). All are masked; those that only fibers
-  // could run are refused.
+  // could run, or whose threads wait for each other in a loop, are refused.
   bool checked = false;
 };
 

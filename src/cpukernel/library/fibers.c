@@ -10,7 +10,7 @@
 //     xaas_fiber_yield      for whatever the others do           its end            for nothing
 //
 // There it picks the next thread that is ready, in ascending order, and switches to its stack. After a barrier of all
-// threads the first is next. A thread that has ended leaves its stack to the next one that has not begun; so threads that
+// threads the first is next; after a meeting, the first lane of the warp, a number of times. A thread that has ended leaves its stack to the next one that has not begun; so threads that
 // never wait need one stack for all, and no switch.
 //
 // A thread that has ended counts as one that has come, as in the masked form. If no thread is ready and some have not
@@ -33,7 +33,7 @@
 #include "system.h"
 
 enum { lanes = xaas_warp_size, warps = xaas_most_threads / lanes, words = xaas_most_threads / 64, barriers = 16 };
-enum { most_in_turn = 64 }; // meetings of a warp before another one runs
+enum { most_in_turn = 64 }; // meetings after which a warp goes on before others
 
 struct fiber {
   struct xaas_place place;

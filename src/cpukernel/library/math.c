@@ -146,22 +146,14 @@ INLINE double __nv_rcbrt(double x) { return 1 / __builtin_cbrt(x); }
 INLINE float __nv_rcbrtf(float x) { return (float)(1 / __builtin_cbrt(x)); }
 INLINE double __nv_rhypot(double x, double y) { return 1 / __builtin_hypot(x, y); }
 INLINE float __nv_rhypotf(float x, float y) { return (float)(1 / __builtin_hypot(x, y)); }
-INLINE double __nv_norm3d(double x, double y, double z) {
-  return __builtin_hypot(__builtin_hypot(x, y), z);
-}
-INLINE double __nv_norm4d(double x, double y, double z, double w) {
-  return __builtin_hypot(__builtin_hypot(x, y), __builtin_hypot(z, w));
-}
-INLINE float __nv_norm4df(float x, float y, float z, float w) {
-  if (__builtin_isinf(x) || __builtin_isinf(y) || __builtin_isinf(z) || __builtin_isinf(w))
-    return __builtin_inff();
-  return (float)__builtin_sqrt((double)x * x + (double)y * y + (double)z * z + (double)w * w);
-}
-INLINE float __nv_norm3df(float x, float y, float z) { return __nv_norm4df(x, y, z, 0); }
-INLINE double __nv_rnorm3d(double x, double y, double z) { return 1 / __nv_norm3d(x, y, z); }
-INLINE double __nv_rnorm4d(double x, double y, double z, double w) { return 1 / __nv_norm4d(x, y, z, w); }
-INLINE float __nv_rnorm3df(float x, float y, float z) { return 1 / __nv_norm3df(x, y, z); }
-INLINE float __nv_rnorm4df(float x, float y, float z, float w) { return 1 / __nv_norm4df(x, y, z, w); }
+INLINE double __nv_norm3d(double x, double y, double z) { return length(3, (double[]){x, y, z}, 0); }
+INLINE double __nv_norm4d(double x, double y, double z, double w) { return length(4, (double[]){x, y, z, w}, 0); }
+INLINE double __nv_rnorm3d(double x, double y, double z) { return length(3, (double[]){x, y, z}, 1); }
+INLINE double __nv_rnorm4d(double x, double y, double z, double w) { return length(4, (double[]){x, y, z, w}, 1); }
+INLINE float __nv_norm3df(float x, float y, float z) { return __nv_normf(3, (float[]){x, y, z}); }
+INLINE float __nv_norm4df(float x, float y, float z, float w) { return __nv_normf(4, (float[]){x, y, z, w}); }
+INLINE float __nv_rnorm3df(float x, float y, float z) { return __nv_rnormf(3, (float[]){x, y, z}); }
+INLINE float __nv_rnorm4df(float x, float y, float z, float w) { return __nv_rnormf(4, (float[]){x, y, z, w}); }
 INLINE double __nv_normcdf(double x) { return 0.5 * __builtin_erfc(-x * 0.70710678118654752440); }
 INLINE float __nv_normcdff(float x) { return (float)__nv_normcdf(x); }
 INLINE double __nv_erfcx(double x) { // exp(x*x) overflows before erfc vanishes; then the asymptotic series

@@ -1,21 +1,21 @@
 // Problem: a GPU's instructions round up, down or to zero (`__dadd_ru`); a CPU has a mode for all
 // instructions, whose change takes longer than the operation and stops vectorization.
 //
-// Approach: the result to nearest, and the sign of what the exact result has beyond it (its rest). If there
-// is more, the next number above is the one rounded up; and so on.
+// Approach: the result to nearest, and the sign of its remainder, the exact result minus it. If that is
+// positive, rounding up gives the next number above; and so on.
 //
 //     s = x + y                   to nearest
-//     rest = x + y - s            which is a number, and of which only the sign counts
+//     rest = x + y - s            which is representable, and of which only the sign counts
 //     up:  rest > 0 ? next(s) : s
 //
-// In single precision, rests are computed in double precision, which has sums as two numbers and products of
-// floats exactly. In double precision, sums and products have rests that are numbers (Dekker's Fast2Sum; a
-// fused multiply-add), and the rest of a fused multiply-add is that of Boldo and Muller ("Exact and
-// Approximated Error of the FMA", 2011). Where a rest would be too small for a number, or a product too
-// large, everything is multiplied by a power of two; what then is still too small only has its sign.
+// In single precision, remainders are computed in double precision, which holds the product of two floats
+// exactly, and their sum as two numbers. In double precision, the remainders of sums and products are
+// representable (Dekker's Fast2Sum; a fused multiply-add), and that of a fused multiply-add is Boldo and
+// Muller's ("Exact and Approximated Error of the FMA", 2011). Where a remainder would underflow, or a product
+// overflow, everything is multiplied by a power of two; of what is still too small only the sign is kept.
 //
-// A rest of infinity is not a number, so that infinities and NaN stay what they are; where a finite result
-// became infinite, there is less than that.
+// The remainder of an infinite result is NaN, so that infinities and NaN stay as they are; where finite
+// operands overflowed, the exact result is smaller in magnitude.
 #pragma once
 
 #define INLINE __attribute__((always_inline))
@@ -35,7 +35,7 @@ static INLINE float next_upf(float x) {
   return x;
 }
 
-// A result to nearest, and a number with the sign of its rest.
+// A result to nearest, and a number with the sign of its remainder.
 #define ROUNDED(type, suffix)                                                                                \
   static INLINE type round_ru##suffix(type x, double rest) {                                                 \
     return rest > 0 ? next_up##suffix(x) : x;                                                                \
@@ -49,7 +49,7 @@ static INLINE float next_upf(float x) {
 ROUNDED(double, )
 ROUNDED(float, f)
 
-// Rounded down, the sum of a number and its opposite has a sign.
+// Rounded down, the sum of a number and its opposite is -0.
 static INLINE int zero_rd(double sum, double rest, int has_negative) {
   return sum == 0 && rest == 0 && has_negative;
 }
@@ -60,7 +60,7 @@ static INLINE int zero_rz(double sum, double rest, int has_negative) {
   return zero_ru(sum, rest, has_negative);
 }
 
-// `rest`, or the sign of what a result is less than infinity.
+// `rest`, or, after an overflow, a number with the sign of the exact result minus the infinite one.
 static INLINE double finite_rest(double result, double rest, int is_of_finite) {
   return !__builtin_isinf(result) ? rest : is_of_finite ? -result : 0;
 }
@@ -99,7 +99,7 @@ static INLINE double rest_of_root(double x, double root) {
 static INLINE double rest_of_fma(double x, double y, double z, double result) {
   const double size = __builtin_fmax(__builtin_fabs(x * y), __builtin_fabs(z));
   const double scale = size >= 0x1p900 ? 0x1p-600 : size < 0x1p-800 ? 0x1p600 : 1;
-  // The factor that is scaled stays a number, unless the product is too small to matter.
+  // The factor that is scaled stays normal, unless the product is too small to matter.
   const int x_first = (__builtin_fabs(x) < __builtin_fabs(y)) == (scale > 1);
   const double a = (x_first ? x : y) * scale, b = x_first ? y : x, sign = sign_of_product(x, y);
   double product = a * b, low = __builtin_fma(a, b, -product), c = z * scale;

@@ -1,4 +1,4 @@
-// Functions of libdevice that the C library lacks.
+// Functions of libdevice that are more than a call of the C library.
 #pragma once
 
 #define INLINE __attribute__((always_inline))
@@ -13,10 +13,10 @@ static INLINE double polynomial(const double* coefficients, int count, double x)
   (polynomial(above, sizeof(above) / sizeof(*above), x) /                                                    \
    polynomial(below, sizeof(below) / sizeof(*below), x))
 
-// The standard normal distribution's quantile of 1/2 + q, where `tail` is the smaller of 1/2 + q and 1/2 - q.
-// M. J. Wichura, "Algorithm AS 241: The Percentage Points of the Normal Distribution", PPND16 (relative error
-// 1e-16). Both arguments, so that neither the middle nor the tails lose digits.
-static INLINE double quantile(double q, double tail) {
+// The standard normal distribution's quantile of 1/2 + q, where `tails` is 1 - 2 * |q|: what lies beyond it
+// and its opposite. M. J. Wichura, "Algorithm AS 241: The Percentage Points of the Normal Distribution",
+// PPND16 (relative error 1e-16). Both arguments, so that neither the middle nor the tails lose digits.
+static INLINE double quantile(double q, double tails) {
   static const double middle[] = {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
                                   1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
                                   3.3430575583588128105e4, 2.5090809287301226727e3},
@@ -56,20 +56,20 @@ static INLINE double quantile(double q, double tail) {
     const double r = 0.180625 - q * q;
     return q * RATIO(middle, below_middle, r);
   }
-  const double r = __builtin_sqrt(-__builtin_log(tail));
-  const double x = tail == 0 ? __builtin_inf()
-                   : r <= 5  ? RATIO(near, below_near, r - 1.6)
-                             : RATIO(far, below_far, r - 5);
+  const double r = __builtin_sqrt(0.69314718055994530942 - __builtin_log(tails));
+  const double x = tails == 0 ? __builtin_inf()
+                   : r <= 5   ? RATIO(near, below_near, r - 1.6)
+                              : RATIO(far, below_far, r - 5);
   return q < 0 ? -x : x;
 }
 INLINE double __nv_normcdfinv(double p) {
-  return quantile(p - 0.5, p < 0.5 ? p : 1 - p);
+  return quantile(p - 0.5, 2 * (p < 0.5 ? p : 1 - p));
 }
 INLINE double __nv_erfinv(double x) {
-  return 0.70710678118654752440 * quantile(0.5 * x, 0.5 * (1 - __builtin_fabs(x)));
+  return 0.70710678118654752440 * quantile(0.5 * x, 1 - __builtin_fabs(x));
 }
 INLINE double __nv_erfcinv(double x) {
-  return 0.70710678118654752440 * quantile(0.5 * (1 - x), 0.5 * (x < 1 ? x : 2 - x));
+  return 0.70710678118654752440 * quantile(0.5 * (1 - x), x < 1 ? x : 2 - x);
 }
 INLINE float __nv_normcdfinvf(float p) {
   return (float)__nv_normcdfinv(p);
@@ -98,7 +98,7 @@ static INLINE double bessel_i(double x, int order) {
     sum += term *= -(4.0 * order * order - odd * odd) / (8 * k * size);
   }
   const double half = __builtin_exp(0.5 * size); // exp(x) would overflow first
-  const double value = half / __builtin_sqrt(6.28318530717958647693 * size) * sum * half;
+  const double value = half / (2.50662827463100050242 * __builtin_sqrt(size)) * sum * half;
   return __builtin_isinf(x) ? (order == 0 ? size : x) : order == 1 && x < 0 ? -value : value;
 }
 INLINE double __nv_cyl_bessel_i0(double x) {
@@ -114,34 +114,40 @@ INLINE float __nv_cyl_bessel_i1f(float x) {
   return (float)bessel_i(x, 1);
 }
 
-// The length of a vector.
-INLINE double __nv_norm(int count, const double* x) {
+// The length of a vector, or 1 divided by it.
+static INLINE double length(int count, const double* x, int inverse) {
   double largest = 0, sum = 0;
   for (int i = 0; i < count; ++i)
     largest = __builtin_fmax(largest, __builtin_fabs(x[i]));
   if (largest == 0 || __builtin_isinf(largest)) {
     for (int i = 0; i < count && largest == 0; ++i)
-      sum += x[i]; // all are 0 or NaN
-    return largest + sum;
+      sum += __builtin_fabs(x[i]); // all are 0 or NaN
+    return inverse ? 1 / (largest + sum) : largest + sum;
   }
   for (int i = 0; i < count; ++i)
     sum += (x[i] / largest) * (x[i] / largest);
-  return largest * __builtin_sqrt(sum);
+  return inverse ? 1 / __builtin_sqrt(sum) / largest : largest * __builtin_sqrt(sum);
 }
-INLINE float __nv_normf(int count, const float* x) {
+INLINE double __nv_norm(int count, const double* x) {
+  return length(count, x, 0);
+}
+INLINE double __nv_rnorm(int count, const double* x) {
+  return length(count, x, 1);
+}
+static INLINE double length_of_floats(int count, const float* x) {
   double sum = 0;
   int has_infinity = 0;
   for (int i = 0; i < count; ++i) {
     has_infinity |= __builtin_isinf(x[i]) != 0;
     sum += (double)x[i] * x[i];
   }
-  return has_infinity ? __builtin_inff() : (float)__builtin_sqrt(sum);
+  return has_infinity ? __builtin_inf() : __builtin_sqrt(sum);
 }
-INLINE double __nv_rnorm(int count, const double* x) {
-  return 1 / __nv_norm(count, x);
+INLINE float __nv_normf(int count, const float* x) {
+  return (float)length_of_floats(count, x);
 }
 INLINE float __nv_rnormf(int count, const float* x) {
-  return 1 / __nv_normf(count, x);
+  return (float)(1 / length_of_floats(count, x));
 }
 
 INLINE float __nv_fast_tanhf(float x) {

@@ -313,9 +313,10 @@ _Bool xaas_schedule(block b, const uint32_t* nodes, const uint32_t* masks, uint8
     warp += kind == at_warp;
     barrier += kind == at_block;
   }
-  if (split)
+  // Threads that wait for a write may stop at splits between, and would come back for ever.
+  if (split && !write)
     return 1;
-  _Bool complete = 0;
+  _Bool complete = split;
   for (uint32_t first = 0; warp && first < b->threads; first += xaas_warp_size) {
     const uint32_t lanes = b->threads - first < xaas_warp_size ? b->threads - first : xaas_warp_size;
     complete |= schedule_warp(nodes + first, masks + first, run + first, lanes);

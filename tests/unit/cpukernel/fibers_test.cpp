@@ -1,4 +1,4 @@
-// Kernels whose threads have stacks of their own, and which kernels these are.
+// Kernels whose threads have stacks of their own or wait for each other, and which kernels these are.
 #include "cpukernel/testing.h"
 
 #include <gmock/gmock.h>
@@ -154,6 +154,58 @@ extern "C" __global__ void vote(volatile int* flag, int* a) {
   if (threadIdx.x < 32) while (__nvvm_vote_any_sync(~0u, *flag != 7)) ;
   else if (threadIdx.x == 63) *flag = 7;
   a[threadIdx.x] = *flag;
+}
+// Two threads wait and stop at volatile accesses meanwhile, not in the same rounds.
+extern "C" __global__ void phase(volatile int* unused, int* a) {
+  __shared__ volatile int f[64];
+  int t = threadIdx.x;
+  f[t] = 0;
+  __nvvm_bar_sync(0);
+  if (t < 2) {
+    if (t == 1) { f[t] = 1; a[t] += f[t + 2]; }
+    f[t] = 2;
+    while (f[40] == 0) ;
+  } else if (t >= 32) {
+    int sum = t;
+    for (int i = 16; i > 0; i /= 2) sum += __nvvm_shfl_sync_bfly_i32(~0u, sum, i, 31);
+    if (t == 40) f[40] = sum;
+  }
+  __nvvm_bar_sync(0);
+  a[t] = f[40];
+}
+// A thread stops at the volatile accesses while it has the lock.
+__device__ void count_with(int* mutex, volatile int* count) {
+  while (__nvvm_atom_cas_gen_i(mutex, 0, 1) != 0) ;
+  *count = *count + 1;
+  __nvvm_membar_cta();
+  __nvvm_atom_xchg_gen_i(mutex, 0);
+}
+extern "C" __global__ void counts(volatile int* unused, int* a) {
+  __shared__ int mutex;
+  __shared__ volatile int count;
+  if (threadIdx.x == 0) mutex = 0, count = 0;
+  __nvvm_bar_sync(0);
+  count_with(&mutex, &count);
+  __nvvm_bar_sync(0);
+  a[threadIdx.x] = count;
+}
+extern "C" __global__ void counts_and_waits(volatile int* unused, int* a) {
+  __shared__ int mutex;
+  __shared__ volatile int count;
+  if (threadIdx.x == 0) mutex = 0, count = 0;
+  __nvvm_bar_sync(0);
+  count_with(&mutex, &count);
+  while (count != blockDim.x) ;
+  a[threadIdx.x] = count;
+}
+// A thread waits while it has the lock.
+extern "C" __global__ void locked(int* mutex, int* a) {
+  volatile int* flag = a;
+  if (threadIdx.x == 1) *flag = 1;
+  while (__nvvm_atom_cas_gen_i(mutex, 0, 1) != 0) ;
+  while (*flag == 0) ;
+  a[threadIdx.x + 1] = 5;
+  __nvvm_atom_xchg_gen_i(mutex, 0);
 })";
   auto kernels = make(source);
   EXPECT_EQ(kernels["warps"].form, Form::masked);
@@ -190,9 +242,18 @@ int main(void) {
   launch("relay", 1, 1, 64, 1, 1, 0, second);
   printf("%d %d ", a[0], a[63]);
   launch("vote", 1, 1, 64, 1, 1, 0, second);
-  printf("%d", a[31]);
+  printf("%d ", a[31]);
+  launch("phase", 1, 1, 64, 1, 1, 0, second);
+  printf("%d ", a[0]);
+  launch("counts", 1, 1, 64, 1, 1, 0, second);
+  printf("%d ", a[1]);
+  launch("counts_and_waits", 1, 1, 64, 1, 1, 0, second);
+  printf("%d ", a[2]);
+  memset(a, 0, sizeof a);
+  launch("locked", 1, 1, 64, 1, 1, 0, fifth);
+  printf("%d", a[64]);
 })",
-                    result = "64 126 1 100 100 4950 128 228 300.5 10 1520 1520 7";
+                    result = "64 126 1 100 100 4950 128 228 300.5 10 1520 1520 7 1520 64 64 5";
   EXPECT_EQ(run(host), result);
   make(source, {.fibers = true});
   EXPECT_EQ(run(host), result);

@@ -89,8 +89,8 @@ int main(void) {
             "6 7.71828");
 }
 
-// Each function that Clang declares of libdevice, and that CUDA's still has: those for vectors in a number
-// became instructions in CUDA 9.2.
+// Each function that Clang declares of libdevice, but for those for vectors within a word, which CUDA's
+// libdevice lacks since version 9.2.
 TEST_F(CpuKernel, EveryFunctionOfLibdeviceHasAForm) {
   ASSERT_TRUE(write_file(path("names.cpp"), "#include \"__clang_cuda_libdevice_declares.h\"\n", 0644, false));
   const std::string command = std::string(XAAS_TEST_CLANG) + " -E -P -w -D__device__= -DCUDA_VERSION=13000 " +
@@ -259,6 +259,7 @@ extern "C" __device__ double __nv_normcdfinv(double);
 extern "C" __device__ double __nv_cyl_bessel_i0(double);
 extern "C" __device__ double __nv_cyl_bessel_i1(double);
 extern "C" __device__ double __nv_norm(int, const double*);
+extern "C" __device__ double __nv_rnorm(int, const double*);
 extern "C" __device__ float __nv_rnormf(int, const float*);
 extern "C" __device__ unsigned short __nv_float2half_rn(float);
 extern "C" __device__ float __nv_half2float(unsigned short);
@@ -279,6 +280,9 @@ extern "C" __global__ void others(const double* x, const float* y, double* o) {
   o[2] = __nv_float2half_rn(0.3333f);
   o[3] = __nv_half2float(0x3555);
   o[4] = __nv_rcp64h(3);
+  o[5] = __nv_erfcinv(5e-324);
+  o[6] = __nv_cyl_bessel_i1(-1e308);
+  o[7] = __nv_rnorm(2, x + 3);
 })");
   EXPECT_EQ(run(R"(
 #include <math.h>
@@ -308,11 +312,11 @@ int main(void) {
   printf("%d %d; ", o[10] > 1e300 && o[11] < o[10], isinf(o[12]) && isinf(o[13]));
   float y[] = {1, 2, 2}, *py = y;
   void* more[] = {&px, &py, &po};
-  x[0] = 3e300, x[1] = -4e300, x[2] = 0;
+  x[0] = 3e300, x[1] = -4e300, x[2] = 0, x[3] = x[4] = 1.7e308;
   launch("others", 1, 1, 1, 1, 1, 0, more);
-  printf("%g %.4f %#x %.6f %.9f", o[0], o[1], (unsigned)o[2], o[3], o[4]);
+  printf("%g %.4f %#x %.6f %.9f %.4f %g %.3g", o[0], o[1], (unsigned)o[2], o[3], o[4], o[5], o[6], o[7]);
 })"),
-            "inverse; 1 1; 5e+300 0.3333 0x3555 0.333252 0.333333254");
+            "inverse; 1 1; 5e+300 0.3333 0x3555 0.333252 0.333333254 27.2133 -inf 4.16e-309");
 }
 
 } // namespace
