@@ -34,8 +34,8 @@ constexpr int whole_vectors = 64;
 // True for regions that get loops of both kinds. The block's own memory mostly is in a cache, where masks
 // cost nothing, and long regions compute more than they store.
 bool stores_outside_of_block(llvm::Function& region, unsigned place) {
-  constexpr unsigned most_instructions = 256;
-  if (region.getInstructionCount() > most_instructions)
+  constexpr unsigned most_of_region = 256;
+  if (region.getInstructionCount() > most_of_region)
     return false;
   const auto is_of_block = [&](const llvm::Value* pointer) {
     const llvm::Value* object = llvm::getUnderlyingObject(pointer);
