@@ -10,8 +10,8 @@
 //     xaas_fiber_yield      for whatever the others do           its end            for nothing
 //
 // There it picks the next thread that is ready, in ascending order, and switches to its stack. After a barrier of all
-// threads the first is next; after a meeting, the first lane of the warp, a number of times. A thread that has ended leaves its stack to the next one that has not begun; so threads that
-// never wait need one stack for all, and no switch.
+// threads the first is next; after most meetings, the first lane of the warp. A thread that has ended leaves its stack
+// to the next one that has not begun; so threads that never wait need one stack for all, and no switch.
 //
 // A thread that has ended counts as one that has come, as in the masked form. If no thread is ready and some have not
 // ended, the program is wrong, and a GPU would stop; as in the masked form, those that wait for lanes go on first, then
@@ -33,7 +33,7 @@
 #include "system.h"
 
 enum { lanes = xaas_warp_size, warps = xaas_most_threads / lanes, words = xaas_most_threads / 64, barriers = 16 };
-enum { most_in_turn = 64 }; // meetings after which a warp goes on before others
+enum { most_in_turn = 64 }; // meetings before another warp's turn
 
 struct fiber {
   struct xaas_place place;
