@@ -17,19 +17,27 @@
 //
 // On most of Intel's CPUs, LLVM prefers vectors of half the width, because the CPU's clock slows down for
 // code that has few wide vectors. Kernels have many: with whole vectors, lud (Rodinia) is 1.7 times as fast
-// on Rocket Lake, hotspot3D 1.1, nw, srad_v2 and CloverLeaf 0.95, and others as before.
+// on Rocket Lake, hotspot3D 1.1, nw 0.94, and others as before. Kernels that compute in double precision gain
+// nothing (hotspot, lavaMD), or lose (CloverLeaf 0.96, srad_v2 0.94), so they have what LLVM prefers.
 #include "kernel.h"
 #include "checks.h"
 #include "rows.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 
 namespace xaas::cpukernel {
 
 namespace {
+
+bool computes_in_double_precision(llvm::Function* region) {
+  return llvm::any_of(llvm::instructions(*region), [](const llvm::Instruction& instruction) {
+    return instruction.getType()->isDoubleTy() && !llvm::isa<llvm::LoadInst>(instruction);
+  });
+}
 
 class BlockFunction {
 public:
@@ -43,7 +51,8 @@ public:
     frame_.function = llvm::Function::Create(
         llvm::FunctionType::get(llvm::Type::getVoidTy(module_.getContext()), {pointer, pointer}, false),
         llvm::GlobalValue::InternalLinkage, kernel_.getName() + ".block", module_);
-    frame_.function->addFnAttr("prefer-vector-width", "512"); // bits; see the start of this file
+    if (llvm::none_of(regions_.functions, computes_in_double_precision))
+      frame_.function->addFnAttr("prefer-vector-width", "512"); // bits; see the start of this file
     frame_.function->addFnAttr(llvm::Attribute::NoUnwind);
     frame_.block = frame_.function->getArg(1);
     frame_.function->getArg(1)->addAttr(llvm::Attribute::NoAlias);
