@@ -114,10 +114,27 @@ private:
                             *const end = code_.new_block();
     builder_.CreateBr(schedule);
     builder_.SetInsertPoint(schedule);
-    builder_.CreateCondBr(code_.call("xaas_schedule", {frame_.block, nodes, masks, run}), round, end);
+    llvm::BasicBlock *const apart = code_.new_block(), *const together = code_.new_block();
+    llvm::Value* const chosen = code_.call("xaas_schedule", {frame_.block, nodes, masks, run});
+    builder_.CreateCondBr(builder_.CreateICmpEQ(chosen, builder_.getInt32(0)), end, round);
     builder_.SetInsertPoint(round);
     if (llvm::Function* const check = meeting_check(module_))
       builder_.CreateCall(check, {frame_.block, nodes, masks, run});
+    builder_.CreateCondBr(builder_.CreateICmpEQ(chosen, builder_.getInt32(2)), together, apart);
+    builder_.SetInsertPoint(together);
+    llvm::SwitchInst* const same = builder_.CreateSwitch(builder_.CreateLoad(word, nodes), schedule);
+    for (size_t i = 0; i < regions_.functions.size(); ++i) {
+      llvm::BasicBlock* const start = code_.new_block();
+      same->addCase(builder_.getInt32(node_code(nodes_, i)), start);
+      builder_.SetInsertPoint(start);
+      run_each(code_, *regions_.functions[i], vector_masks_,
+               [&](const Thread& thread, llvm::CallInst& call) -> llvm::Instruction* {
+                 return builder_.CreateStore(builder_.CreateExtractValue(&call, 0),
+                                             builder_.CreateGEP(word, nodes, thread.t));
+               });
+      builder_.CreateBr(schedule);
+    }
+    builder_.SetInsertPoint(apart);
     code_.for_each_thread([&](const Thread& thread) {
       llvm::Value* const place = builder_.CreateGEP(word, nodes, thread.t);
       llvm::Value* const runs =

@@ -102,6 +102,21 @@ public:
     builder_.SetInsertPoint(after);
   }
 
+  void run_each(llvm::Function& region,
+                const std::function<llvm::Instruction*(const Thread&, llvm::CallInst&)>& keep) {
+    llvm::MDNode* const group = is_parallel(region) ? llvm::MDNode::getDistinct(context_, {}) : nullptr;
+    code_.for_each_row([&](const Thread& start) {
+      code_.loop(start.x, frame_.sizes[0], group ? independent(*group, vector_masks_) : nullptr,
+                 [&](llvm::Value* x) {
+                   const Thread thread{x, start.y, start.z, builder_.CreateNUWAdd(start.t, x)};
+                   llvm::CallInst* const call = builder_.CreateCall(&region, code_.arguments_of(thread));
+                   for (llvm::Instruction* each :
+                        {static_cast<llvm::Instruction*>(call), keep(thread, *call)})
+                     each->setMetadata(llvm::LLVMContext::MD_access_group, group);
+                 });
+    });
+  }
+
 private:
   // How a loop is optimized: `rare` and `scalar` make less code.
   enum class Loops { frequent, rare, scalar };
@@ -396,6 +411,11 @@ private:
 void run_rows(BlockCode& code, llvm::Function& region, const RowPlan& plan, const Results& results,
               unsigned parameters, bool vector_masks) {
   Rows(code, parameters, vector_masks).run(region, plan, results);
+}
+
+void run_each(BlockCode& code, llvm::Function& region, bool vector_masks,
+              const std::function<llvm::Instruction*(const Thread&, llvm::CallInst&)>& keep) {
+  Rows(code, 0, vector_masks).run_each(region, keep);
 }
 
 } // namespace xaas::cpukernel

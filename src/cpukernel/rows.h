@@ -12,4 +12,9 @@ namespace xaas::cpukernel {
 void run_rows(BlockCode& code, llvm::Function& region, const RowPlan& plan, const Results& results,
               unsigned parameters, bool vector_masks);
 
+// Runs a region for all threads of a block, without more. `keep` builds what becomes of each one's result,
+// and returns the stores that this needs.
+void run_each(BlockCode& code, llvm::Function& region, bool vector_masks,
+              const std::function<llvm::Instruction*(const Thread&, llvm::CallInst&)>& keep);
+
 } // namespace xaas::cpukernel

@@ -300,10 +300,11 @@ static _Bool schedule_warp(const uint32_t* nodes, const uint32_t* masks, uint8_t
   return any;
 }
 
-// Chooses the threads that run next and sets their `run`; false if all have ended. `masks`: of threads that
-// wait for lanes. All choices are legal orders: a thread runs only if what it waits for has come.
-_Bool xaas_schedule(block b, const uint32_t* nodes, const uint32_t* masks, uint8_t* run) {
-  uint32_t split = 0, warp = 0, barrier = 0, write = 0;
+// Chooses the threads that run next and sets their `run`. `masks`: of threads that wait for lanes. All choices
+// are legal orders: a thread runs only if what it waits for has come.
+uint32_t xaas_schedule(block b, const uint32_t* nodes, const uint32_t* masks, uint8_t* run) {
+  enum { all_ended, some, all_at_one_node }; // results, which src/cpukernel/kernel.cpp knows
+  uint32_t split = 0, warp = 0, barrier = 0, write = 0, with_first = 0;
   for (uint32_t t = 0; t < b->threads; ++t) {
     const uint32_t kind = nodes[t] & node_kind;
     const _Bool waits_for_write = kind == at_write && nodes[t] != ended;
@@ -312,23 +313,31 @@ _Bool xaas_schedule(block b, const uint32_t* nodes, const uint32_t* masks, uint8
     split += kind == at_split;
     warp += kind == at_warp;
     barrier += kind == at_block;
+    with_first += nodes[t] == nodes[0];
+  }
+  if (with_first == b->threads) { // so that whatever they wait for has come
+    for (uint32_t t = 0; t < b->threads; ++t)
+      run[t] = nodes[0] != ended;
+    if (write)
+      sched_yield();
+    return nodes[0] == ended ? all_ended : all_at_one_node;
   }
   // Threads that wait for a write may stop at splits between, and would come back for ever.
   if (split && !write)
-    return 1;
+    return some;
   _Bool complete = split;
   for (uint32_t first = 0; warp && first < b->threads; first += xaas_warp_size) {
     const uint32_t lanes = b->threads - first < xaas_warp_size ? b->threads - first : xaas_warp_size;
     complete |= schedule_warp(nodes + first, masks + first, run + first, lanes);
   }
   if (complete)
-    return 1;
+    return some;
   if (write) { // perhaps by another block
     sched_yield();
-    return 1;
+    return some;
   }
   // Lanes that wait for others which wait at a barrier: the program is wrong, and a GPU would stop.
   for (uint32_t t = 0; t < b->threads; ++t)
     run[t] = (nodes[t] & node_kind) == (warp ? at_warp : at_block);
-  return warp || barrier;
+  return warp || barrier ? some : all_ended;
 }
