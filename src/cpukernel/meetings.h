@@ -24,6 +24,9 @@ enum class Meeting : unsigned {
   write  // for another thread to write what it reads: it goes on whenever others have run
 };
 
+// What xaas_schedule() chose in masked execution; library/thread.c has the same numbers.
+enum class Round : unsigned { all_ended, some, all_at_one_node };
+
 struct Rule {
   Meeting meeting;
   int published = -1; // the operand that the other threads read, if any

@@ -303,7 +303,7 @@ static _Bool schedule_warp(const uint32_t* nodes, const uint32_t* masks, uint8_t
 // Chooses the threads that run next and sets their `run`. `masks`: of threads that wait for lanes. All choices
 // are legal orders: a thread runs only if what it waits for has come.
 uint32_t xaas_schedule(block b, const uint32_t* nodes, const uint32_t* masks, uint8_t* run) {
-  enum { all_ended, some, all_at_one_node }; // results, which src/cpukernel/kernel.cpp knows
+  enum { all_ended, some, all_at_one_node };
   uint32_t split = 0, warp = 0, barrier = 0, write = 0, with_first = 0;
   for (uint32_t t = 0; t < b->threads; ++t) {
     const uint32_t kind = nodes[t] & node_kind;
