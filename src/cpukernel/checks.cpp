@@ -12,8 +12,8 @@
 // Approach: checks are inserted when a kernel is one function, whose variables are registers or memory, and
 // before anything is simplified: accesses are then those of the source, each with its line. The check returns
 // the address, or that of other memory if the access is not possible, so that the program goes on. Kernels
-// with checks have the form in which each thread has its own place in the code (kernel.cpp): nothing there
-// supposes that threads are independent.
+// with checks have the form in which each thread has its own place in the code (kernel.cpp). The calls, which
+// write memory, keep the loops over threads there from being taken for independent (rows.cpp).
 //
 // The check is an intrinsic of the thread like others, so that regions.cpp gives it the thread's place.
 //

@@ -18,8 +18,9 @@
 //       else
 //         for z, y, x: if (run[t]) switch (nodes[t]) { case 0: nodes[t] = region0(..., x, y, z, t); ... }
 //
-// In many rounds, all threads happen to be at the same node, and one loop over them, which LLVM vectorizes,
-// suffices: with it, a Jacobi solver whose threads meet in a branch (HeCBench's jacobi) is 1.8 times as fast.
+// In many rounds, all threads happen to be at the same node, and one loop over them, which LLVM can
+// vectorize, suffices: with it, a Jacobi solver whose threads meet in a branch (HeCBench's jacobi) is 1.8
+// times as fast.
 //
 // On most of Intel's CPUs, LLVM prefers vectors of half the width, because the CPU's clock slows down for
 // code that has few wide vectors. Kernels have many: with whole vectors, lud (Rodinia) is 1.7 times as fast
@@ -41,6 +42,7 @@ namespace xaas::cpukernel {
 
 namespace {
 
+// A guess: values of other types are not looked at.
 bool computes_in_double_precision(llvm::Function* region) {
   return llvm::any_of(llvm::instructions(*region), [](const llvm::Instruction& instruction) {
     return instruction.getType()->isDoubleTy() && !llvm::isa<llvm::LoadInst>(instruction);
@@ -133,7 +135,7 @@ private:
       builder_.CreateCall(check, {frame_.block, nodes, masks, run});
     builder_.CreateCondBr(is(chosen, Round::all_at_one_node), together, apart);
     builder_.SetInsertPoint(together);
-    run_at_one_node(nodes);
+    run_at_one_node(nodes, *apart);
     builder_.CreateBr(schedule);
     builder_.SetInsertPoint(apart);
     run_apart(nodes, run);
@@ -142,11 +144,16 @@ private:
     builder_.CreateRetVoid();
   }
 
-  // The region of each node, chosen by the node's code.
-  void choose_region(llvm::Value* code, const std::function<void(llvm::Function&)>& run) {
+  // Jumps by a node's code; `run` builds what is done with its region. `other`: where to jump for regions
+  // that are not among `which`.
+  void choose_region(llvm::Value* code, llvm::BasicBlock* other,
+                     const std::function<bool(llvm::Function&)>& which,
+                     const std::function<void(llvm::Function&)>& run) {
     llvm::BasicBlock* const done = code_.new_block();
-    llvm::SwitchInst* const jump = builder_.CreateSwitch(code, done);
+    llvm::SwitchInst* const jump = builder_.CreateSwitch(code, other ? other : done);
     for (size_t i = 0; i < regions_.functions.size(); ++i) {
+      if (!which(*regions_.functions[i]))
+        continue;
       llvm::BasicBlock* const start = code_.new_block();
       jump->addCase(builder_.getInt32(node_code(nodes_, i)), start);
       builder_.SetInsertPoint(start);
@@ -156,9 +163,10 @@ private:
     builder_.SetInsertPoint(done);
   }
 
-  void run_at_one_node(llvm::Value* nodes) {
+  // A loop that LLVM cannot vectorize would only add code.
+  void run_at_one_node(llvm::Value* nodes, llvm::BasicBlock& apart) {
     llvm::Type* const word = builder_.getInt32Ty();
-    choose_region(builder_.CreateLoad(word, nodes), [&](llvm::Function& region) {
+    choose_region(builder_.CreateLoad(word, nodes), &apart, is_parallel, [&](llvm::Function& region) {
       run_each(code_, region, vector_masks_, [&](const Thread& thread, llvm::CallInst& call) {
         return builder_.CreateStore(builder_.CreateExtractValue(&call, 0),
                                     builder_.CreateGEP(word, nodes, thread.t));
@@ -175,7 +183,8 @@ private:
       llvm::BasicBlock *const choose = code_.new_block(), *const done = code_.new_block();
       builder_.CreateCondBr(builder_.CreateICmpNE(runs, builder_.getInt8(0)), choose, done);
       builder_.SetInsertPoint(choose);
-      choose_region(builder_.CreateLoad(word, place), [&](llvm::Function& region) {
+      const auto all = [](llvm::Function&) { return true; };
+      choose_region(builder_.CreateLoad(word, place), nullptr, all, [&](llvm::Function& region) {
         llvm::CallInst* const call = builder_.CreateCall(&region, code_.arguments_of(thread));
         builder_.CreateStore(builder_.CreateExtractValue(call, 0), place);
       });

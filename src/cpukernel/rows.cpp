@@ -49,14 +49,6 @@ bool stores_outside_of_block(llvm::Function& region, unsigned place) {
   });
 }
 
-bool is_parallel(const llvm::Function& region) {
-  return llvm::none_of(llvm::instructions(region), [](const llvm::Instruction& instruction) {
-    return llvm::isa<llvm::AllocaInst>(instruction) || instruction.isAtomic() || instruction.isVolatile() ||
-           (llvm::isa<llvm::CallBase>(instruction) && instruction.mayWriteToMemory() &&
-            !llvm::isa<llvm::IntrinsicInst>(instruction));
-  });
-}
-
 class Rows {
 public:
   Rows(BlockCode& code, unsigned parameters, bool vector_masks)
@@ -104,16 +96,14 @@ public:
 
   void run_each(llvm::Function& region,
                 const std::function<llvm::Instruction*(const Thread&, llvm::CallInst&)>& keep) {
-    llvm::MDNode* const group = is_parallel(region) ? llvm::MDNode::getDistinct(context_, {}) : nullptr;
+    llvm::MDNode* const group = llvm::MDNode::getDistinct(context_, {});
     code_.for_each_row([&](const Thread& start) {
-      code_.loop(start.x, frame_.sizes[0], group ? independent(*group, vector_masks_) : nullptr,
-                 [&](llvm::Value* x) {
-                   const Thread thread{x, start.y, start.z, builder_.CreateNUWAdd(start.t, x)};
-                   llvm::CallInst* const call = builder_.CreateCall(&region, code_.arguments_of(thread));
-                   for (llvm::Instruction* each :
-                        {static_cast<llvm::Instruction*>(call), keep(thread, *call)})
-                     each->setMetadata(llvm::LLVMContext::MD_access_group, group);
-                 });
+      code_.loop(start.x, frame_.sizes[0], independent(*group, vector_masks_), [&](llvm::Value* x) {
+        const Thread thread{x, start.y, start.z, builder_.CreateNUWAdd(start.t, x)};
+        llvm::CallInst* const call = builder_.CreateCall(&region, code_.arguments_of(thread));
+        for (llvm::Instruction* each : {static_cast<llvm::Instruction*>(call), keep(thread, *call)})
+          each->setMetadata(llvm::LLVMContext::MD_access_group, group);
+      });
     });
   }
 
@@ -407,6 +397,14 @@ private:
 };
 
 } // namespace
+
+bool is_parallel(const llvm::Function& region) {
+  return llvm::none_of(llvm::instructions(region), [](const llvm::Instruction& instruction) {
+    return llvm::isa<llvm::AllocaInst>(instruction) || instruction.isAtomic() || instruction.isVolatile() ||
+           (llvm::isa<llvm::CallBase>(instruction) && instruction.mayWriteToMemory() &&
+            !llvm::isa<llvm::IntrinsicInst>(instruction));
+  });
+}
 
 void run_rows(BlockCode& code, llvm::Function& region, const RowPlan& plan, const Results& results,
               unsigned parameters, bool vector_masks) {

@@ -12,8 +12,11 @@ namespace xaas::cpukernel {
 void run_rows(BlockCode& code, llvm::Function& region, const RowPlan& plan, const Results& results,
               unsigned parameters, bool vector_masks);
 
-// Runs a region for all threads of a block, without more. `keep` builds what becomes of each one's result,
-// and returns the stores that this needs.
+// Whether a region's threads are independent as far as the code shows, so that LLVM may vectorize over them.
+bool is_parallel(const llvm::Function& region);
+
+// Runs a region whose threads are independent for all threads of a block, in loops without cores and
+// segments. `keep` stores a thread's result, and returns the store, which is its only access of memory.
 void run_each(BlockCode& code, llvm::Function& region, bool vector_masks,
               const std::function<llvm::Instruction*(const Thread&, llvm::CallInst&)>& keep);
 

@@ -301,7 +301,8 @@ static _Bool schedule_warp(const uint32_t* nodes, const uint32_t* masks, uint8_t
 }
 
 // Chooses the threads that run next and sets their `run`. `masks`: of threads that wait for lanes. All choices
-// are legal orders: a thread runs only if what it waits for has come.
+// are legal orders: a thread runs only if what it waits for has come. Returns which of `Round` (meetings.h) this
+// is; with all_at_one_node, all threads run.
 uint32_t xaas_schedule(block b, const uint32_t* nodes, const uint32_t* masks, uint8_t* run) {
   enum { all_ended, some, all_at_one_node };
   uint32_t split = 0, warp = 0, barrier = 0, write = 0, with_first = 0;
@@ -315,7 +316,7 @@ uint32_t xaas_schedule(block b, const uint32_t* nodes, const uint32_t* masks, ui
     barrier += kind == at_block;
     with_first += nodes[t] == nodes[0];
   }
-  if (with_first == b->threads) { // so that whatever they wait for has come
+  if (with_first == b->threads) { // then whatever they wait for has come
     for (uint32_t t = 0; t < b->threads; ++t)
       run[t] = nodes[0] != ended;
     if (write)

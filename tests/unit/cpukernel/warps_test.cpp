@@ -434,6 +434,49 @@ int main(void) {
             "29 29 29");
 }
 
+// Masked threads that are all at one node run in loops that say that they are independent, for rows of any
+// length. Threads that end early are the last case.
+TEST_F(CpuKernel, MaskedThreadsAtOneNode) {
+  auto kernels = make(R"(
+extern "C" __global__ void together(const int* a, int* out, int n) {
+  __shared__ int s[512];
+  int t = threadIdx.x + threadIdx.y * blockDim.x, all = blockDim.x * blockDim.y;
+  if (t >= n) return;
+  s[t] = a[t] * 3;
+  if (a[0] > 0) {
+    __nvvm_bar_sync(0);
+    out[t] = s[all - 1 - t < n ? all - 1 - t : t] + t;
+  }
+})",
+                      {.masked = true});
+  EXPECT_EQ(kernels["together"].form, Form::masked);
+  llvm::LLVMContext context;
+  const std::string bitcode = *read_file(path("cpu.bc"));
+  auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "k"), context);
+  ASSERT_TRUE(bool(module));
+  std::string text;
+  llvm::raw_string_ostream(text) << **module;
+  EXPECT_NE(text.find("llvm.loop.parallel_accesses"), std::string::npos);
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static int a[512], out[512], *pa = a, *po = out;
+  for (int i = 0; i < 512; ++i) a[i] = i + 1;
+  static const int sizes[][3] = {{1, 1, 1}, {31, 1, 31}, {33, 2, 66}, {17, 5, 85}, {64, 8, 512}, {64, 8, 301}};
+  for (int k = 0; k < 6; ++k) {
+    int x = sizes[k][0], y = sizes[k][1], n = sizes[k][2], all = x * y, wrong = 0;
+    void* arguments[] = {&pa, &po, &n};
+    memset(out, 0, sizeof out);
+    launch("together", 1, 1, x, y, 1, 0, arguments);
+    for (int t = 0; t < 512; ++t) {
+      int other = all - 1 - t < n ? all - 1 - t : t;
+      wrong += out[t] != (t < n ? (other + 1) * 3 + t : 0);
+    }
+    printf("%d", wrong);
+  }
+})"),
+            "000000");
+}
+
 } // namespace
 
 } // namespace xaas::cpukernel
