@@ -19,7 +19,7 @@
 //         for z, y, x: if (run[t]) switch (nodes[t]) { case 0: nodes[t] = region0(..., x, y, z, t); ... }
 //
 // In many rounds, all threads happen to be at the same node, and one loop over them, which LLVM can
-// vectorize, suffices: with it, a Jacobi solver whose threads meet in a branch (HeCBench's jacobi) is 1.8
+// vectorize, suffices: with it, a Jacobi solver whose threads meet in a branch (HeCBench's jacobi) is 1.7
 // times as fast.
 //
 // On most of Intel's CPUs, LLVM prefers vectors of half the width, because the CPU's clock slows down for

@@ -5,7 +5,8 @@
 // Approach: a function here for each that does the same with what a CPU has. Functions of the C library are
 // called through builtins, so that they become LLVM's intrinsics and vectorize where LLVM has vector
 // versions. The file is compiled to IR with the project and linked into each device module, where all of it
-// is inlined. So this file is the whole table: what it does not define is refused by name.
+// is inlined. With rounding.h and special.h, it is the whole table: what they do not define
+// is refused by name.
 //
 //     __nv_expf(x)               expf(x), as llvm.exp.f32
 //     llvm.nvvm.sqrt.rn.f(x)     xaas_nvvm_sqrt_rn_f(x): sqrtf(x)
