@@ -13,10 +13,10 @@
 // Rejected: LLVM's ScalarEvolution, which gives up at extensions that it cannot prove not to wrap, and which
 // knows loops, of which a region has none over threads yet.
 #include "affine.h"
+#include "divisions.h"
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -103,7 +103,7 @@ std::optional<Affine> AffineValues::find_new(llvm::Value* value) {
     operands.push_back(*form);
   }
   if (!varies) { // whatever it is
-    if (!llvm::isSafeToSpeculativelyExecute(instruction))
+    if (!is_speculatable(*instruction))
       return {};
     return result;
   }

@@ -102,17 +102,45 @@ void guard_divisions(llvm::Function& function) {
     guard(*division, divisors);
 }
 
-llvm::Value* divisor_of(const llvm::BinaryOperator& division) {
-  llvm::Value *const x = division.getOperand(0), *const divisor = division.getOperand(1);
-  llvm::Value *condition = nullptr, *y = nullptr;
-  if (!match(divisor, m_Select(m_Value(condition), m_One(), m_Value(y))))
-    return divisor;
+namespace {
+
+// What a guard tests before a division. A divisor that is not zero where the division is has no test for it.
+struct Guard {
+  llvm::Value* divisor; // before it was guarded
+  bool against_zero, against_overflow;
+};
+
+std::optional<Guard> guard_of(const llvm::BinaryOperator& division) {
+  llvm::Value *const x = division.getOperand(0), *condition = nullptr, *y = nullptr;
+  if (!match(division.getOperand(1), m_Select(m_Value(condition), m_One(), m_Value(y))))
+    return {};
   const auto is_zero = m_SpecificICmp(llvm::CmpInst::ICMP_EQ, m_Specific(y), m_Zero());
   const auto overflows = m_c_And(m_SpecificICmp(llvm::CmpInst::ICMP_EQ, m_Specific(x), m_SignMask()),
                                  m_SpecificICmp(llvm::CmpInst::ICMP_EQ, m_Specific(y), m_AllOnes()));
-  const bool is_guard = match(condition, is_zero) || match(condition, overflows) ||
-                        match(condition, m_c_Or(is_zero, overflows));
-  return is_guard ? y : divisor;
+  if (match(condition, m_c_Or(is_zero, overflows)))
+    return Guard{y, true, true};
+  if (match(condition, is_zero))
+    return Guard{y, true, false};
+  if (match(condition, overflows))
+    return Guard{y, false, true};
+  return {};
+}
+
+} // namespace
+
+llvm::Value* divisor_of(const llvm::BinaryOperator& division) {
+  const std::optional<Guard> guard = guard_of(division);
+  return guard ? guard->divisor : division.getOperand(1);
+}
+
+bool is_speculatable(const llvm::Instruction& instruction) {
+  if (llvm::isSafeToSpeculativelyExecute(&instruction))
+    return true;
+  const auto* division = llvm::dyn_cast<llvm::BinaryOperator>(&instruction);
+  if (!division || !division->isIntDivRem())
+    return false;
+  const std::optional<Guard> guard = guard_of(*division);
+  return guard && guard->against_zero && (guard->against_overflow || !is_signed(*division));
 }
 
 } // namespace xaas::cpukernel

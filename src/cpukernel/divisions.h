@@ -3,6 +3,7 @@
 namespace llvm {
 class BinaryOperator;
 class Function;
+class Instruction;
 class Value;
 } // namespace llvm
 
@@ -13,5 +14,8 @@ void guard_divisions(llvm::Function& function);
 
 // The divisor of a division before it was guarded.
 llvm::Value* divisor_of(const llvm::BinaryOperator& division);
+
+// True if an instruction has a result wherever it runs: for LLVM, or because it is a guarded division.
+bool is_speculatable(const llvm::Instruction& instruction);
 
 } // namespace xaas::cpukernel

@@ -36,11 +36,11 @@
 // single condition, and prove that nothing wraps, instead of asking.
 #include "ranges.h"
 #include "affine.h"
+#include "divisions.h"
 #include "regions.h"
 
 #include <llvm/ADT/PointerIntPair.h>
 #include <llvm/ADT/SetVector.h>
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -294,7 +294,7 @@ private:
         const auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
         const Ways here = ways_of(phi ? *phi->getIncomingBlock(use) : *user->getParent());
         // A division runs on both ways, even if only one of them needs its result.
-        if (here == both_ways && !phi && llvm::isSafeToSpeculativelyExecute(user))
+        if (here == both_ways && !phi && is_speculatable(*user))
           seen.insert(user);
         else
           result |= here;

@@ -3,15 +3,15 @@
 // ex2.approx.
 //
 // Approach: a function here for each that does the same with what a CPU has. Functions of the C library are
-// called through builtins, so that they become LLVM's intrinsics and vectorize where LLVM has vector
-// versions. The file is compiled to IR with the project and linked into each device module, where all of it
-// is inlined. With rounding.h and special.h, it is the whole table: what they do not define
-// is refused by name.
+// called through builtins, so that they become LLVM's intrinsics, which LLVM knows. The file is compiled to
+// IR with the project and linked into each device module, where all of it is inlined. With exponential.h,
+// rounding.h and special.h, it is the whole table: what they do not define is refused by name.
 //
-//     __nv_expf(x)               expf(x), as llvm.exp.f32
+//     __nv_sinf(x)               sinf(x), as llvm.sin.f32
 //     llvm.nvvm.sqrt.rn.f(x)     xaas_nvvm_sqrt_rn_f(x): sqrtf(x)
 //
 // Fast variants (`__expf`) are the accurate functions.
+#include "exponential.h"
 #include "rounding.h"
 #include "special.h"
 #include <stdint.h>
@@ -32,8 +32,6 @@ ONE(cos)
 ONE(cosh)
 ONE(erf)
 ONE(erfc)
-ONE(exp)
-ONE(exp2)
 ONE(exp10)
 ONE(expm1)
 ONE(fabs)
@@ -69,6 +67,10 @@ TWO(nextafter)
 TWO(pow)
 TWO(remainder)
 
+INLINE double __nv_exp(double x) { return branchless_exp(x); }
+INLINE float __nv_expf(float x) { return branchless_expf(x); }
+INLINE double __nv_exp2(double x) { return branchless_exp2(x); }
+INLINE float __nv_exp2f(float x) { return branchless_exp2f(x); }
 INLINE double __nv_fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
 INLINE float __nv_fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 INLINE double __nv_ldexp(double x, int e) { return __builtin_ldexp(x, e); }
@@ -159,7 +161,7 @@ INLINE double __nv_normcdf(double x) { return 0.5 * __builtin_erfc(-x * 0.707106
 INLINE float __nv_normcdff(float x) { return (float)__nv_normcdf(x); }
 INLINE double __nv_erfcx(double x) { // exp(x*x) overflows before erfc vanishes; then the asymptotic series
   if (x < 25)
-    return __builtin_exp(x * x) * __builtin_erfc(x);
+    return branchless_exp(x * x) * __builtin_erfc(x);
   const double square = 1 / (2 * x * x);
   return (1 - square * (1 - 3 * square * (1 - 5 * square))) / (x * 1.77245385090551602730);
 }
@@ -169,7 +171,7 @@ INLINE float __nv_erfcxf(float x) { return (float)__nv_erfcx(x); }
 INLINE float __nv_fast_cosf(float x) { return __builtin_cosf(x); }
 INLINE float __nv_fast_sinf(float x) { return __builtin_sinf(x); }
 INLINE float __nv_fast_tanf(float x) { return __builtin_tanf(x); }
-INLINE float __nv_fast_expf(float x) { return __builtin_expf(x); }
+INLINE float __nv_fast_expf(float x) { return branchless_expf(x); }
 INLINE float __nv_fast_exp10f(float x) { return __builtin_exp10f(x); }
 INLINE float __nv_fast_logf(float x) { return __builtin_logf(x); }
 INLINE float __nv_fast_log2f(float x) { return __builtin_log2f(x); }
@@ -239,20 +241,12 @@ INLINE double __nv_ll2double_rn(ll x) { return (double)x; }
 INLINE double __nv_ull2double_rn(ull x) { return (double)x; }
 INLINE float __nv_double2float_rn(double x) { return (float)x; }
 
-// The bits of a number as one of another type.
-#define BITS(name, to, from)                                                                                 \
-  INLINE to name(from x) {                                                                                   \
-    to bits;                                                                                                 \
-    _Static_assert(sizeof(bits) == sizeof(x), "the same size");                                              \
-    __builtin_memcpy(&bits, &x, sizeof(bits));                                                               \
-    return bits;                                                                                             \
-  }
-BITS(__nv_float_as_int, int, float)
-BITS(__nv_float_as_uint, uint, float)
-BITS(__nv_int_as_float, float, int)
-BITS(__nv_uint_as_float, float, uint)
-BITS(__nv_double_as_longlong, ll, double)
-BITS(__nv_longlong_as_double, double, ll)
+INLINE int __nv_float_as_int(float x) { return (int)float_bits(x); }
+INLINE uint __nv_float_as_uint(float x) { return float_bits(x); }
+INLINE float __nv_int_as_float(int x) { return float_of_bits((uint)x); }
+INLINE float __nv_uint_as_float(uint x) { return float_of_bits(x); }
+INLINE ll __nv_double_as_longlong(double x) { return (ll)double_bits(x); }
+INLINE double __nv_longlong_as_double(ll x) { return double_of_bits((ull)x); }
 INLINE int __nv_double2hiint(double x) { return (int)(__nv_double_as_longlong(x) >> 32); }
 INLINE int __nv_double2loint(double x) { return (int)__nv_double_as_longlong(x); }
 INLINE double __nv_hiloint2double(int high, int low) {
@@ -337,7 +331,7 @@ ROUNDED_ONE(sqrt_approx, __builtin_sqrtf(x))
 ROUNDED_ONE(rsqrt_approx, 1 / __builtin_sqrtf(x))
 ROUNDED_ONE(rcp_rn, 1 / x)
 ROUNDED_ONE(rcp_approx, 1 / x)
-ROUNDED_ONE(ex2_approx, __builtin_exp2f(x))
+ROUNDED_ONE(ex2_approx, branchless_exp2f(x))
 ROUNDED_ONE(lg2_approx, __builtin_log2f(x))
 ROUNDED_ONE(sin_approx, __builtin_sinf(x))
 ROUNDED_ONE(cos_approx, __builtin_cosf(x))

@@ -1,7 +1,7 @@
 // Functions of libdevice that are more than a call of the C library.
 #pragma once
 
-#define INLINE __attribute__((always_inline))
+#include "exponential.h"
 
 static INLINE double polynomial(const double* coefficients, int count, double x) {
   double sum = 0;
@@ -97,7 +97,7 @@ static INLINE double bessel_i(double x, int order) {
     const double odd = 2 * k - 1;
     sum += term *= -(4.0 * order * order - odd * odd) / (8 * k * size);
   }
-  const double half = __builtin_exp(0.5 * size); // exp(x) would overflow first
+  const double half = branchless_exp(0.5 * size); // exp(x) would overflow first
   const double value = half / (2.50662827463100050242 * __builtin_sqrt(size)) * sum * half;
   return __builtin_isinf(x) ? (order == 0 ? size : x) : order == 1 && x < 0 ? -value : value;
 }

@@ -74,6 +74,65 @@ int main(void) {
       "0 -715827882 16 140; 0 -2147483648 -14");
 }
 
+// Exponential functions against the C library's in a wider type, in units of the last place: the least, the
+// largest and special arguments, and some between them. All forms give the same bits.
+TEST_F(CpuKernel, ExponentialFunctions) {
+  const std::pair<const char*, const char*> functions[] = {
+      {"exp", "double"}, {"exp2", "double"}, {"expf", "float"}, {"exp2f", "float"}};
+  std::string kernels = "extern \"C\" __device__ double __nv_exp(double), __nv_exp2(double);\n"
+                        "extern \"C\" __device__ float __nv_exp2f(float);\n";
+  for (const auto& [name, type] : functions)
+    kernels += std::string("extern \"C\" __global__ void k_") + name + "(" + type + "* o, const " + type +
+               "* x) { int t = blockIdx.x * blockDim.x + threadIdx.x; o[t] = __nv_" + name + "(x[t]); }\n";
+  const std::string host = R"(
+#include <math.h>
+enum { count = 1 << 16 };
+static unsigned long long sum, state = 88172645463325252ull;
+static unsigned long long next(void) { return state ^= state << 13, state ^= state >> 7, state ^= state << 17; }
+#define CHECK(name, type, bits, reference, digits, smallest, most, low, high) \
+  static int check_##name(void) { \
+    static type x[count], o[count]; \
+    type *px = x, *po = o; \
+    const type some[] = {0, -0.0, 1, INFINITY, -INFINITY, NAN, ldexp(1, smallest), -ldexp(1, smallest), low, high, -1e30}; \
+    for (int i = 0; i < count; ++i) { \
+      const bits random = (bits)next(); \
+      memcpy(&x[i], &random, sizeof(random)); \
+      if (i % 2) x[i] = low + (high - low) * ((next() >> 11) * 0x1p-53); \
+      if (i < 11) x[i] = some[i]; \
+    } \
+    void* arguments[] = {&po, &px}; \
+    launch("k_" #name, count / 64, 1, 64, 1, 1, 0, arguments); \
+    int bad = 0; \
+    for (int i = 0; i < count; ++i) { \
+      const long double exact = reference(x[i]); \
+      const type rounded = (type)exact; \
+      bits result; \
+      memcpy(&result, &o[i], sizeof(result)); \
+      sum = (sum ^ (isnan(o[i]) ? 0 : result)) * 1099511628211ull; \
+      if (isnan(x[i]) || isinf(rounded)) { bad += isnan(x[i]) ? !isnan(o[i]) : o[i] != rounded; continue; } \
+      const int last = rounded == 0 ? smallest : ilogb(rounded) - digits + 1; \
+      bad += !(fabsl(o[i] - exact) <= most * ldexpl(1, last < smallest ? smallest : last)); \
+    } \
+    return bad; \
+  }
+CHECK(exp, double, unsigned long long, expl, 53, -1074, 1.1, -760.0, 712.0)
+CHECK(exp2, double, unsigned long long, exp2l, 53, -1074, 1.1, -1090.0, 1026.0)
+CHECK(expf, float, unsigned, expl, 24, -149, 0.51, -110.0f, 90.0f)
+CHECK(exp2f, float, unsigned, exp2l, 24, -149, 0.51, -155.0f, 130.0f)
+int main(void) {
+  printf("%d %d %d %d ", check_exp(), check_exp2(), check_expf(), check_exp2f());
+  printf("%llu", sum);
+})";
+  const std::string bitcode = compile(kernels);
+  std::set<std::string> outputs;
+  for (const Options& options : {Options{}, Options{.masked = true}, Options{.fibers = true}}) {
+    transform(bitcode, options);
+    outputs.insert(run(host));
+  }
+  EXPECT_EQ(outputs.size(), 1u) << "the forms differ";
+  EXPECT_TRUE(outputs.begin()->starts_with("0 0 0 0 ")) << *outputs.begin();
+}
+
 TEST_F(CpuKernel, MathIsThatOfTheHost) {
   make(R"(
 extern "C" __global__ void math(float* a) {

@@ -52,6 +52,52 @@ int main(void) {
             "0 2 1 1");
 }
 
+// The place of a block often comes from a division. Its bounds are computed before any thread runs, also
+// where the division has no result.
+TEST_F(CpuKernel, RowsAreSplitBehindDivisions) {
+  const auto is_split = [&](const std::string& body) {
+    make("extern \"C\" __global__ void k(int* b, const int* a, int n, int w, int first) {" + body + "}");
+    llvm::LLVMContext context;
+    const std::string made = *read_file(path("cpu.bc"));
+    auto module = llvm::cantFail(llvm::parseBitcodeFile(llvm::MemoryBufferRef(made, "k"), context));
+    return llvm::any_of(*module,
+                        [](const llvm::Function& each) { return each.getName().ends_with(".rest"); });
+  };
+  EXPECT_TRUE(is_split("int i = blockIdx.x * 16 + threadIdx.x; if (i < w) b[i] = a[i];"));
+  EXPECT_TRUE(is_split("int i = blockIdx.x / n * 16 + threadIdx.x; if (i < w) b[i] = a[i];"));
+  EXPECT_FALSE(is_split("int i = n / (threadIdx.x + 1) + threadIdx.x; if (i < w) b[i] = a[i];"));
+  EXPECT_TRUE(is_split(R"(
+    int i = blockIdx.x % n * 16 + threadIdx.x, q = first / n + threadIdx.x;
+    if (i < w) { b[i] += a[threadIdx.x] + 1; }
+    if (q < w) { b[64 + threadIdx.x] += q; }
+  )"));
+  EXPECT_EQ(run(R"(
+#include <limits.h>
+int main(void) {
+  static int a[64], b[128], *pa = a, *pb = b + 16, n = 3, w = 40, first = 70;
+  void* arguments[] = {&pb, &pa, &n, &w, &first};
+  for (int i = 0; i < 64; ++i) a[i] = i * i;
+  int bad = 0;
+  for (int round = 0; round < 3; ++round) {
+    n = round == 0 ? 3 : round == 1 ? 0 : -1;
+    first = round == 2 ? INT_MIN : 70;
+    int expected[128];
+    memcpy(expected, b, sizeof(b));
+    for (int x = 0; x < 4; ++x)
+      for (int t = 0; t < 16; ++t) {
+        int i = (n ? (int)((unsigned)x % (unsigned)n) : -1) * 16 + t;
+        int q = (int)((n == 0 ? -1u : n == -1 ? 0u - (unsigned)first : (unsigned)(first / n)) + (unsigned)t);
+        if (i < w) expected[16 + i] += a[t] + 1;
+        if (q < w) expected[80 + t] += q;
+      }
+    launch("k", 4, 1, 16, 1, 1, 0, arguments);
+    bad += memcmp(expected, b, sizeof(b)) != 0;
+  }
+  printf("%d", bad);
+})"),
+            "0");
+}
+
 // Several conditions that lead to the same code, and limits inside; with conditions that only look like that.
 TEST_F(CpuKernel, RowsAreSplitAtConditionsInSeries) {
   auto kernels = make(R"(
