@@ -1,7 +1,7 @@
 #!/bin/bash
 # CUDA programs that check their own results, on the CPU: the *-cuda directories of HeCBench, or of a suite that is laid out like it.
 #
-#   tools/bench/cpu_programs.sh [--jobs N] SUITE [PROGRAM...]      SUITE/src/PROGRAM-cuda; by default all whose sources say PASS
+#   tools/bench/cpu_programs.sh [--jobs N] [--openmp] SUITE [PROGRAM...]      SUITE/src/PROGRAM-cuda; by default all whose sources say PASS
 #
 # Each program is built with `xaas build`, deployed with --gpu cpu, and run with the arguments of its Makefile's rule `run` for
 # at most $XAAS_BENCH_SECONDS (60). An argument that is a number of repetitions, as the source or the usage text shows, becomes 1.
@@ -20,14 +20,25 @@
 #   no-deploy  the deploy refuses it by name
 #   no-build   it does not build, mostly since this toolkit's headers do not take the source
 #
+# With --openmp, each program that passes or ends is timed against its OpenMP version (SUITE/src/PROGRAM-omp), if there is one that
+# does so: the seconds in kernels and in parallel regions (regions.c), one run each, on one thread. A table of the quotients follows:
+# above 1, the kernels are faster. One run among other jobs shows what is slow, not how fast something is; and some OpenMP versions
+# do less on one thread.
+#
 # Figures are kept: lib.sh. Needs a CUDA toolkit ($CUDA_PATH or /usr/local/cuda), clang-22 and bubblewrap.
 # shellcheck source=tools/bench/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # shellcheck source=tools/bench/suite.sh
 source "$(dirname "${BASH_SOURCE[0]}")/suite.sh"
-jobs=1
-[ "${1:-}" != --jobs ] || { jobs=$2; shift 2; }
-[ $# -gt 0 ] || { echo "usage: $0 [--jobs N] SUITE [PROGRAM...]" >&2; exit 2; }
+jobs=1 openmp=
+while :; do
+  case ${1:-} in
+  --jobs) jobs=$2 && shift 2 ;;
+  --openmp) openmp=1 && shift ;;
+  *) break ;;
+  esac
+done
+[ $# -gt 0 ] || { echo "usage: $0 [--jobs N] [--openmp] SUITE [PROGRAM...]" >&2; exit 2; }
 suite=$(realpath "$1")/src
 shift
 [ -d "$suite" ] || { echo "$0: no directory $suite" >&2; exit 2; }
@@ -38,7 +49,20 @@ open_bench
 echo "$suite: $(git -C "$suite" rev-parse --short HEAD 2>/dev/null || echo "no revision")"
 here=$work/$program/cpu_programs
 mkdir -p "$here"
-export suite here xaas cuda seconds="${XAAS_BENCH_SECONDS:-60}" divisor="${XAAS_BENCH_DIVISOR:-1}" gpu="${XAAS_BENCH_GPU:-sm_75}"
+[ -z "$openmp" ] || { openmp_regions && export XAAS_KERNEL_THREADS=1; }
+export work openmp suite here xaas cuda seconds="${XAAS_BENCH_SECONDS:-60}" divisor="${XAAS_BENCH_DIVISOR:-1}" gpu="${XAAS_BENCH_GPU:-sm_75}"
+
+time_openmp() { # NAME ARGUMENTS: the quotient of the times, or nothing
+  local at=$here/$1
+  [ -f "$suite/$1-omp/Makefile.aomp" ] && [ -s "$at/times" ] || return 0
+  cp -r "$suite/$1-omp" "$at/source/"
+  (cd "$at/source/$1-omp" && make -f Makefile.aomp clean && make -f Makefile.aomp program=app-omp DEVICE=cpu CC=clang++-22 EXTRA_CFLAGS=-march=native) \
+    >"$at/openmp.log" 2>&1 || return 0
+  (cd "$at/source/$1-omp" && eval "exec env GLIBC_TUNABLES=glibc.malloc.hugetlb=1 OMP_NUM_THREADS=1 OMP_TOOL_LIBRARIES=\"\$work/regions.so\" \
+    REGION_TIMES=\"\$at/regions\" timeout -k 5 $((seconds * 4)) ./app-omp $2") >"$at/openmp.output" 2>&1 </dev/null || return 0
+  case $(judge 0 "$at/openmp.output" 0) in pass | ended) ;; *) return 0 ;; esac
+  awk -v openmp="$(cat "$at/regions")" -v name="$1" '{ sum += $1 } END { if (sum > 0 && openmp > 0) printf "%s\t%.6f\t%.6f\t%.2f\n", name, sum, openmp, openmp / sum }' "$at/times"
+}
 
 one() { # NAME
   local at=$here/$1 outcome why="" code=0 product
@@ -57,7 +81,7 @@ one() { # NAME
     while :; do
       arguments=$(divisor=$divide small=$small arguments_of "$1" "$product") start=$SECONDS code=0
       # Large pages for malloc() save the host's side half of its time.
-      (cd "$at/source/$1-cuda" && export GLIBC_TUNABLES=glibc.malloc.hugetlb=1 && eval "exec timeout -k 5 $seconds \"\$at/root/usr/local/bin/app\" $arguments") \
+      (cd "$at/source/$1-cuda" && export GLIBC_TUNABLES=glibc.malloc.hugetlb=1 XAAS_KERNEL_TIMES="$at/times" && eval "exec timeout -k 5 $seconds \"\$at/root/usr/local/bin/app\" $arguments") \
         >"$at/output" 2>&1 </dev/null || code=$?
       outcome=$(judge $code "$at/output" "$refused")
       # Some programs need their numbers to be larger than others, some smaller.
@@ -76,15 +100,21 @@ one() { # NAME
     fi
     why="$(jq -r '[.kernels[]?.form] | group_by(.) | map("\(length) \(.[0])") | join(", ")' "$at/deploy.json"); exit code $code, $((SECONDS - start)) s;$arguments"
   fi
+  case $openmp$outcome in 1pass | 1ended) time_openmp "$1" "$arguments" >"$at/quotient" ;; esac
   printf '%-9s %s\t%s\n' "$outcome" "$1" "$why" >"$at/result.new"
   mv "$at/result.new" "$at/result"
   rm -rf "$at/image" "$at/root"
   cat "$at/result"
 }
-export -f prepare arguments_of lacks_input judge one
+export -f prepare arguments_of lacks_input judge time_openmp one
 
 programs=("$@")
 [ $# -gt 0 ] || mapfile -t programs < <(that_check_themselves)
 printf '%s\n' "${programs[@]}" | xargs -P "$jobs" -I{} bash -euo pipefail -c 'one {}' | tee "$here/results"
 say "$(wc -l <"$here/results") programs"
 cut -d' ' -f1 "$here/results" | sort | uniq -c | sort -rn
+if [ -n "$openmp" ]; then
+  say "seconds in kernels, in OpenMP's parallel regions, quotient"
+  for name in "${programs[@]}"; do cat "$here/$name/quotient" 2>/dev/null || true; done | sort -t"$(printf '\t')" -k4,4g | tee "$here/quotients"
+  awk '$4 > 0 { sum += log($4); ++n } END { if (n) printf "geometric mean of %d programs: %.2f\n", n, exp(sum / n) }' "$here/quotients"
+fi

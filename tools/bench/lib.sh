@@ -36,6 +36,12 @@ open_bench() { # sets work, program and machine
   echo "working in $work: $machine, $program"
 }
 
+openmp_regions() { # makes $work/regions.so: regions.c
+  packages libomp-22-dev clang-22
+  [ "$work/regions.so" -nt "$root/tools/bench/regions.c" ] ||
+    clang-22 -O2 -w -shared -fPIC -o "$work/regions.so" "$root/tools/bench/regions.c"
+}
+
 # sampled_memory PID FILE: a process of its own; until PID ends, it writes to FILE each second what was seen so far below PID: the largest sum of the
 # anonymous memory of all processes at one time, and the largest peak of one process, both in KiB.
 sampled_memory() {
