@@ -12,8 +12,8 @@
 // arguments each, and of all arguments in single precision, which compute in double precision, 0.51.
 // Multiplications and additions become fused ones where the CPU has these; no step relies on it.
 //
-// Outside of vectors, both precisions take about as long as glibc's functions. That does not hold for
-// logarithms and powers, which are left to the C library for that.
+// Outside of vectors, they take about as long as glibc's functions, and tanhf() half as long. Logarithms and
+// powers of this kind take two and three times as long there, so they are left to the C library.
 //
 // Rejected: glibc's vector functions (libmvec). They exist on some systems only, images would have to carry
 // them, and threads in the rest of a loop would get other results than those in its vectors.
@@ -78,26 +78,46 @@ static INLINE double branchless_exp2(double x) {
   return scaled(exp_reduced((x - n) * 0x1.62e42fefa39efp-1), n, double_bits(rounded));
 }
 
-// exp(r) * 2^n, for results in single precision.
-static INLINE double exp_scaled(double r, unsigned long long bits) {
+// exp(r) - 1, for results in single precision. The error is relative to it.
+static INLINE double expm1_reduced(double r) {
   const double r2 = r * r;
   const double a = (0x1.55555526e93f2p-3 * r + 0x1.0000000b8fde3p-1) +
                    (0x1.11114c1a346d9p-7 * r + 0x1.5554e8ea48ef4p-5) * r2;
   const double b = 0x1.a072ed80191c3p-13 * r + 0x1.6d43642788d1dp-10;
-  return (1 + (r + r2 * (a + b * (r2 * r2)))) * double_of_bits((bits + 1023) << 52);
+  return r + r2 * (a + b * (r2 * r2));
+}
+static INLINE double power_of_two(double rounded) {
+  return double_of_bits((double_bits(rounded) + 1023) << 52);
 }
 
 // Below the least positive number, 0 is chosen: rounding to it takes as long as an underflow.
 static INLINE float branchless_expf(float x) {
   const double y = x > 89 ? 89 : x;
   const double rounded = y * 0x1.71547652b82fep0 + ROUNDER;
-  const double power = exp_scaled(y - (rounded - ROUNDER) * 0x1.62e42fefa39efp-1, double_bits(rounded));
-  return (float)(x < -104 ? 0 : power);
+  const double r = y - (rounded - ROUNDER) * 0x1.62e42fefa39efp-1;
+  return (float)(x < -104 ? 0 : (1 + expm1_reduced(r)) * power_of_two(rounded));
 }
 
 static INLINE float branchless_exp2f(float x) {
   const double y = x > 129 ? 129 : x;
   const double rounded = y + ROUNDER;
-  const double power = exp_scaled((y - (rounded - ROUNDER)) * 0x1.62e42fefa39efp-1, double_bits(rounded));
-  return (float)(x < -150 ? 0 : power);
+  const double r = (y - (rounded - ROUNDER)) * 0x1.62e42fefa39efp-1;
+  return (float)(x < -150 ? 0 : (1 + expm1_reduced(r)) * power_of_two(rounded));
+}
+
+// exp(x) - 1 = 2^n * (exp(r) - 1) + (2^n - 1), which has no cancellation where the result is small: there, n
+// is 0.
+static INLINE double expm1_for_float(double x) {
+  x = x > 89 ? 89 : x;
+  x = x < -40 ? -40 : x; // the result is -1
+  const double rounded = x * 0x1.71547652b82fep0 + ROUNDER;
+  const double power = power_of_two(rounded);
+  return power * expm1_reduced(x - (rounded - ROUNDER) * 0x1.62e42fefa39efp-1) + (power - 1);
+}
+static INLINE float branchless_expm1f(float x) {
+  return __builtin_copysignf((float)expm1_for_float(x), x); // -0 for -0
+}
+static INLINE float branchless_tanhf(float x) {
+  const double m = expm1_for_float(2 * (double)x);
+  return __builtin_copysignf((float)(m / (m + 2)), x);
 }

@@ -33,7 +33,6 @@ ONE(cosh)
 ONE(erf)
 ONE(erfc)
 ONE(exp10)
-ONE(expm1)
 ONE(fabs)
 ONE(floor)
 ONE(lgamma)
@@ -49,7 +48,6 @@ ONE(sin)
 ONE(sinh)
 ONE(sqrt)
 ONE(tan)
-ONE(tanh)
 ONE(tgamma)
 ONE(trunc)
 
@@ -71,6 +69,10 @@ INLINE double __nv_exp(double x) { return branchless_exp(x); }
 INLINE float __nv_expf(float x) { return branchless_expf(x); }
 INLINE double __nv_exp2(double x) { return branchless_exp2(x); }
 INLINE float __nv_exp2f(float x) { return branchless_exp2f(x); }
+INLINE double __nv_expm1(double x) { return __builtin_expm1(x); }
+INLINE float __nv_expm1f(float x) { return branchless_expm1f(x); }
+INLINE double __nv_tanh(double x) { return __builtin_tanh(x); }
+INLINE float __nv_tanhf(float x) { return branchless_tanhf(x); }
 INLINE double __nv_fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
 INLINE float __nv_fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 INLINE double __nv_ldexp(double x, int e) { return __builtin_ldexp(x, e); }
@@ -335,7 +337,7 @@ ROUNDED_ONE(ex2_approx, branchless_exp2f(x))
 ROUNDED_ONE(lg2_approx, __builtin_log2f(x))
 ROUNDED_ONE(sin_approx, __builtin_sinf(x))
 ROUNDED_ONE(cos_approx, __builtin_cosf(x))
-ROUNDED_ONE(tanh_approx, __builtin_tanhf(x))
+ROUNDED_ONE(tanh_approx, branchless_tanhf(x))
 ROUNDED_ONE(floor, __builtin_floorf(x))
 ROUNDED_ONE(ceil, __builtin_ceilf(x))
 ROUNDED_ONE(trunc, __builtin_truncf(x))

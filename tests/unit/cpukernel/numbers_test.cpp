@@ -77,10 +77,12 @@ int main(void) {
 // Exponential functions against the C library's in a wider type, in units of the last place: the least, the
 // largest and special arguments, and some between them. All forms give the same bits.
 TEST_F(CpuKernel, ExponentialFunctions) {
-  const std::pair<const char*, const char*> functions[] = {
-      {"exp", "double"}, {"exp2", "double"}, {"expf", "float"}, {"exp2f", "float"}};
-  std::string kernels = "extern \"C\" __device__ double __nv_exp(double), __nv_exp2(double);\n"
-                        "extern \"C\" __device__ float __nv_exp2f(float);\n";
+  const std::pair<const char*, const char*> functions[] = {{"exp", "double"},   {"exp2", "double"},
+                                                           {"expf", "float"},   {"exp2f", "float"},
+                                                           {"expm1f", "float"}, {"tanhf", "float"}};
+  std::string kernels =
+      "extern \"C\" __device__ double __nv_exp(double), __nv_exp2(double);\n"
+      "extern \"C\" __device__ float __nv_exp2f(float), __nv_expm1f(float), __nv_tanhf(float);\n";
   for (const auto& [name, type] : functions)
     kernels += std::string("extern \"C\" __global__ void k_") + name + "(" + type + "* o, const " + type +
                "* x) { int t = blockIdx.x * blockDim.x + threadIdx.x; o[t] = __nv_" + name + "(x[t]); }\n";
@@ -111,6 +113,7 @@ static unsigned long long next(void) { return state ^= state << 13, state ^= sta
       sum = (sum ^ (isnan(o[i]) ? 0 : result)) * 1099511628211ull; \
       if (isnan(x[i]) || isinf(rounded)) { bad += isnan(x[i]) ? !isnan(o[i]) : o[i] != rounded; continue; } \
       const int last = rounded == 0 ? smallest : ilogb(rounded) - digits + 1; \
+      bad += (o[i] == 0 || rounded == 0) && signbit(o[i]) != signbit(rounded); \
       bad += !(fabsl(o[i] - exact) <= most * ldexpl(1, last < smallest ? smallest : last)); \
     } \
     return bad; \
@@ -119,8 +122,11 @@ CHECK(exp, double, unsigned long long, expl, 53, -1074, 1.1, -760.0, 712.0)
 CHECK(exp2, double, unsigned long long, exp2l, 53, -1074, 1.1, -1090.0, 1026.0)
 CHECK(expf, float, unsigned, expl, 24, -149, 0.51, -110.0f, 90.0f)
 CHECK(exp2f, float, unsigned, exp2l, 24, -149, 0.51, -155.0f, 130.0f)
+CHECK(expm1f, float, unsigned, expm1l, 24, -149, 0.51, -20.0f, 90.0f)
+CHECK(tanhf, float, unsigned, tanhl, 24, -149, 0.51, -10.0f, 10.0f)
 int main(void) {
-  printf("%d %d %d %d ", check_exp(), check_exp2(), check_expf(), check_exp2f());
+  printf("%d %d ", check_exp(), check_exp2());
+  printf("%d %d %d %d ", check_expf(), check_exp2f(), check_expm1f(), check_tanhf());
   printf("%llu", sum);
 })";
   const std::string bitcode = compile(kernels);
@@ -130,7 +136,7 @@ int main(void) {
     outputs.insert(run(host));
   }
   EXPECT_EQ(outputs.size(), 1u) << "the forms differ";
-  EXPECT_TRUE(outputs.begin()->starts_with("0 0 0 0 ")) << *outputs.begin();
+  EXPECT_TRUE(outputs.begin()->starts_with("0 0 0 0 0 0 ")) << *outputs.begin();
 }
 
 TEST_F(CpuKernel, MathIsThatOfTheHost) {
