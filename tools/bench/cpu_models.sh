@@ -13,8 +13,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ $# -eq 2 ] || { echo "usage: $0 BABELSTREAM CLOVERLEAF" >&2; exit 2; }
 babelstream=$(realpath "$1") cloverleaf=$(realpath "$2")
-cuda=${CUDA_PATH:-/usr/local/cuda}
-[ -d "$cuda/include" ] || { echo "$0: no CUDA toolkit at $cuda" >&2; exit 4; }
+find_cuda include
 packages libomp-22-dev clang-22 cmake make
 open_bench
 here=$work/$program/cpu_models
@@ -25,7 +24,7 @@ deck=$cloverleaf/InputDecks/clover_bm_short.in
 
 build_both() { # NAME SOURCE
   local at=$here/$1
-  echo "$1: $(git -C "$2" describe --tags --always 2>/dev/null || echo "no revision")"
+  show_revision "$2"
   [ ! -f "$at/built" ] || return 0
   rm -rf "$at" && mkdir -p "$at"
   echo '{"name": "app", "version": "1", "build": {"system": "cmake", "arguments": ["-DMODEL=cuda", "-DCMAKE_CUDA_COMPILER=nvcc",

@@ -42,11 +42,10 @@ done
 suite=$(realpath "$1")/src
 shift
 [ -d "$suite" ] || { echo "$0: no directory $suite" >&2; exit 2; }
-cuda=${CUDA_PATH:-/usr/local/cuda}
-[ -d "$cuda/include" ] || { echo "$0: no CUDA toolkit at $cuda" >&2; exit 4; }
+find_cuda include
 packages clang-22 bubblewrap make perl
 open_bench
-echo "$suite: $(git -C "$suite" rev-parse --short HEAD 2>/dev/null || echo "no revision")"
+show_revision "$suite"
 here=$work/$program/cpu_programs
 mkdir -p "$here"
 [ -z "$openmp" ] || { openmp_regions && export XAAS_KERNEL_THREADS=1; }

@@ -19,11 +19,10 @@ jobs=1
 suite=$(realpath "$1")
 shift
 [ -d "$suite/Samples" ] || { echo "$0: no directory $suite/Samples" >&2; exit 2; }
-cuda=${CUDA_PATH:-/usr/local/cuda}
-[ -d "$cuda/include" ] || { echo "$0: no CUDA toolkit at $cuda" >&2; exit 4; }
+find_cuda include
 packages clang-22 bubblewrap cmake make
 open_bench
-echo "$suite: $(git -C "$suite" rev-parse --short HEAD 2>/dev/null || echo "no revision")"
+show_revision "$suite"
 here=$work/$program/cpu_samples
 mkdir -p "$here"
 export suite here xaas seconds="${XAAS_BENCH_SECONDS:-60}" gpu="${XAAS_BENCH_GPU:-sm_75}"

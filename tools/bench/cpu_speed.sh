@@ -14,8 +14,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ $# -gt 0 ] || { echo "usage: $0 RODINIA [PROGRAM...]" >&2; exit 2; }
 suite=$(realpath "$1")
 shift
-cuda=${CUDA_PATH:-/usr/local/cuda}
-[ -d "$cuda/include" ] || { echo "$0: no CUDA toolkit at $cuda" >&2; exit 4; }
+find_cuda include
 packages libomp-22-dev clang-22 bubblewrap make
 open_bench
 openmp_regions
@@ -23,7 +22,7 @@ mkdir -p "$work/$program"
 rounds=${XAAS_BENCH_ROUNDS:-3}
 programs=("$@")
 [ $# -gt 0 ] || programs=(backprop bfs hotspot hotspot3D lavaMD lud nw particlefilter pathfinder srad_v2 streamcluster)
-echo "$suite: $(git -C "$suite" rev-parse --short HEAD 2>/dev/null || echo "no revision")"
+show_revision "$suite"
 
 # The sources of each version below cuda/ and openmp/, their directory, options of both, and arguments. @T is the number of threads.
 describe() {

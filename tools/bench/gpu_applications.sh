@@ -18,8 +18,7 @@ for name in "$@"; do
   esac
 done
 [ ${#applications[@]} -gt 0 ] || applications=(darknet suitesparse gromacs)
-cuda=${CUDA_PATH:-/usr/local/cuda}
-[ -x "$cuda/bin/nvcc" ] || { echo "no CUDA toolkit with nvcc in $cuda: set CUDA_PATH" >&2; exit 4; }
+find_cuda bin/nvcc
 export PATH=$cuda/bin:$PATH
 open_bench
 packages make cmake ninja-build g++ clang-22 binutils perl zstd bubblewrap

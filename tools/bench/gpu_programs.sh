@@ -44,8 +44,7 @@ prepare_all() {
   suite=$(realpath "$1")/src
   shift
   [ -d "$suite" ] || die "no directory $suite"
-  cuda=${CUDA_PATH:-/usr/local/cuda}
-  [ -x "$cuda/bin/nvcc" ] || { echo "$0: no CUDA toolkit with nvcc in $cuda" >&2; exit 4; }
+  find_cuda bin/nvcc
   packages clang-22 bubblewrap make perl
   open_bench
   mkdir -p "$bundle"
@@ -57,7 +56,7 @@ prepare_all() {
   local programs=("$@")
   [ $# -gt 0 ] || mapfile -t programs < <(that_check_themselves)
   [ "$draw" -eq 0 ] || mapfile -t programs < <(printf '%s\n' "${programs[@]}" | shuf -n "$draw" --random-source=<(yes))
-  echo "$suite: $(git -C "$suite" rev-parse --short HEAD 2>/dev/null || echo "no revision")" | tee "$bundle/revision"
+  show_revision "$suite" | tee "$bundle/revision"
   "$cuda/bin/nvcc" --version | tail -n 2 | head -n 1 >>"$bundle/revision"
   printf '%s\n' "${programs[@]}" | xargs -P "$jobs" -I{} bash -euo pipefail -c 'prepare_one {}' | tee "$here/prepared"
   say "$(wc -l <"$here/prepared") programs"

@@ -36,6 +36,15 @@ open_bench() { # sets work, program and machine
   echo "working in $work: $machine, $program"
 }
 
+find_cuda() { # FILE: sets cuda, a toolkit that has the file
+  cuda=${CUDA_PATH:-/usr/local/cuda}
+  [ -e "$cuda/$1" ] || { echo "$0: no CUDA toolkit with $1 in $cuda: set CUDA_PATH" >&2; exit 4; }
+}
+
+show_revision() { # DIRECTORY
+  echo "$1: $(git -C "$1" describe --tags --always 2>/dev/null || echo "no revision")"
+}
+
 openmp_regions() { # makes $work/regions.so: regions.c
   packages libomp-22-dev clang-22
   [ "$work/regions.so" -nt "$root/tools/bench/regions.c" ] ||
