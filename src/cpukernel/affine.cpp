@@ -17,6 +17,7 @@
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -165,6 +166,9 @@ llvm::Value* AffineValues::first(llvm::Value* value, llvm::IRBuilderBase& builde
     for (llvm::Use& operand : copy->operands())
       operand.set(first(operand, builder, known));
     result = builder.Insert(copy);
+    // A shift by too many bits is poison also without flags; a division and its guard need one value.
+    if (llvm::canCreateUndefOrPoison(llvm::cast<llvm::Operator>(copy), false))
+      result = builder.CreateFreeze(result);
   }
   known[value] = result;
   return result;

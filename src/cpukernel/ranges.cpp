@@ -36,11 +36,11 @@
 // single condition, and prove that nothing wraps, instead of asking.
 #include "ranges.h"
 #include "affine.h"
-#include "divisions.h"
 #include "regions.h"
 
 #include <llvm/ADT/PointerIntPair.h>
 #include <llvm/ADT/SetVector.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -293,8 +293,9 @@ private:
         const auto* user = llvm::cast<llvm::Instruction>(use.getUser());
         const auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
         const Ways here = ways_of(phi ? *phi->getIncomingBlock(use) : *user->getParent());
-        // A division runs on both ways, even if only one of them needs its result.
-        if (here == both_ways && !phi && is_speculatable(*user))
+        // A division runs on both ways, even if only one of them needs its result. That of a guarded one does
+        // not hold it up, but its guard may be a condition, whose outcome must then hold on both ways.
+        if (here == both_ways && !phi && llvm::isSafeToSpeculativelyExecute(user))
           seen.insert(user);
         else
           result |= here;

@@ -27,13 +27,13 @@
 // Rejected: LLVM's folding of branches into conditions beforehand (SimplifyCFG). It stops at a block that
 // does anything else, and would compute conditions early that cross nothing.
 #include "recompute.h"
-#include "divisions.h"
 #include "library.h"
 #include "outcome.h"
 #include "uniformity.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/CycleAnalysis.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
@@ -195,7 +195,7 @@ struct Recomputation::Analyses {
     }
     if (!llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::GetElementPtrInst, llvm::CmpInst,
                    llvm::SelectInst>(&instruction) ||
-        !is_speculatable(instruction) ||
+        !llvm::isSafeToSpeculativelyExecute(&instruction) ||
         (llvm::isa<llvm::BinaryOperator>(&instruction) && instruction.getType()->isFPOrFPVectorTy()))
       return false;
     return llvm::all_of(instruction.operands(), [&](const llvm::Use& operand) {

@@ -46,9 +46,12 @@ find_cuda include
 packages clang-22 bubblewrap make perl
 open_bench
 show_revision "$suite"
-here=$work/$program/cpu_programs
+here=$work/$program/cpu_programs${openmp:+_openmp}
 mkdir -p "$here"
-[ -z "$openmp" ] || { openmp_regions && export XAAS_KERNEL_THREADS=1; }
+if [ -n "$openmp" ]; then
+  openmp_regions
+  export XAAS_KERNEL_THREADS=1
+fi
 export work openmp suite here xaas cuda seconds="${XAAS_BENCH_SECONDS:-60}" divisor="${XAAS_BENCH_DIVISOR:-1}" gpu="${XAAS_BENCH_GPU:-sm_75}"
 
 time_openmp() { # NAME ARGUMENTS: the quotient of the times, or nothing
@@ -57,10 +60,11 @@ time_openmp() { # NAME ARGUMENTS: the quotient of the times, or nothing
   cp -r "$suite/$1-omp" "$at/source/"
   (cd "$at/source/$1-omp" && make -f Makefile.aomp clean && make -f Makefile.aomp program=app-omp DEVICE=cpu CC=clang++-22 EXTRA_CFLAGS=-march=native) \
     >"$at/openmp.log" 2>&1 || return 0
-  (cd "$at/source/$1-omp" && eval "exec env GLIBC_TUNABLES=glibc.malloc.hugetlb=1 OMP_NUM_THREADS=1 OMP_TOOL_LIBRARIES=\"\$work/regions.so\" \
+  (cd "$at/source/$1-omp" && eval "exec env GLIBC_TUNABLES=glibc.malloc.hugetlb=1 OMP_NUM_THREADS=1 OMP_THREAD_LIMIT=1 OMP_TOOL_LIBRARIES=\"\$work/regions.so\" \
     REGION_TIMES=\"\$at/regions\" timeout -k 5 $((seconds * 4)) ./app-omp $2") >"$at/openmp.output" 2>&1 </dev/null || return 0
   case $(judge 0 "$at/openmp.output" 0) in pass | ended) ;; *) return 0 ;; esac
-  awk -v openmp="$(cat "$at/regions")" -v name="$1" '{ sum += $1 } END { if (sum > 0 && openmp > 0) printf "%s\t%.6f\t%.6f\t%.2f\n", name, sum, openmp, openmp / sum }' "$at/times"
+  [ -s "$at/regions" ] || return 0
+  awk -v openmp="$(cat "$at/regions")" -v name="$1" '{ sum += $1 } END { if (sum > 0 && openmp > 0) printf "%s\t%.6f\t%.6f\t%.3g\n", name, sum, openmp, openmp / sum }' "$at/times"
 }
 
 one() { # NAME
@@ -115,5 +119,5 @@ cut -d' ' -f1 "$here/results" | sort | uniq -c | sort -rn
 if [ -n "$openmp" ]; then
   say "seconds in kernels, in OpenMP's parallel regions, quotient"
   for name in "${programs[@]}"; do cat "$here/$name/quotient" 2>/dev/null || true; done | sort -t"$(printf '\t')" -k4,4g | tee "$here/quotients"
-  awk '$4 > 0 { sum += log($4); ++n } END { if (n) printf "geometric mean of %d programs: %.2f\n", n, exp(sum / n) }' "$here/quotients"
+  awk -v all="${#programs[@]}" '{ sum += log($3 / $2); ++n } END { if (n) printf "geometric mean of %d programs: %.2f; %d others\n", n, exp(sum / n), all - n }' "$here/quotients"
 fi

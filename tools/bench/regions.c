@@ -1,4 +1,4 @@
-// A tool of OpenMP (OMPT): writes the seconds that a program spends in parallel regions to the file $REGION_TIMES.
+// An OMPT tool (OpenMP, chapter "OMPT Interface"): writes the seconds that a program spends in parallel regions to the file $REGION_TIMES.
 #include <omp-tools.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -69,7 +69,7 @@ TEST_F(CpuKernel, RowsAreSplitBehindDivisions) {
   EXPECT_TRUE(is_split(R"(
     int i = blockIdx.x % n * 16 + threadIdx.x, q = first / n + threadIdx.x;
     if (i < w) { b[i] += a[threadIdx.x] + 1; }
-    if (q < w) { b[64 + threadIdx.x] += q; }
+    if (q < w) { b[64 + threadIdx.x] = q; }
   )"));
   EXPECT_EQ(run(R"(
 #include <limits.h>
@@ -88,7 +88,7 @@ int main(void) {
         int i = (n ? (int)((unsigned)x % (unsigned)n) : -1) * 16 + t;
         int q = (int)((n == 0 ? -1u : n == -1 ? 0u - (unsigned)first : (unsigned)(first / n)) + (unsigned)t);
         if (i < w) expected[16 + i] += a[t] + 1;
-        if (q < w) expected[80 + t] += q;
+        if (q < w) expected[80 + t] = q;
       }
     launch("k", 4, 1, 16, 1, 1, 0, arguments);
     bad += memcmp(expected, b, sizeof(b)) != 0;
@@ -96,6 +96,32 @@ int main(void) {
   printf("%d", bad);
 })"),
             "0");
+  // Divisions that no thread comes to; one whose guard is a condition of the row.
+  make(R"(
+extern "C" __global__ void aside(int* b, const int* a, int n, int w, int shift, int flag) {
+  if (flag) { int i = blockIdx.x / n * 16 + (1 << shift) / n + threadIdx.x; if (i < w) b[i] = a[i]; }
+}
+extern "C" __global__ void guard(int* b, const int* a, uint n, int flag) {
+  uint t = threadIdx.x, d = n / (t - 5);
+  if (flag) { b[t] = d; if (t & 1) b[t + 64] = d * 3 + a[t]; else b[t + 128] = d + 1; }
+  else b[t] = a[t] + 1;
+})");
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static int a[64], b[192], *pa = a, *pb = b, n = 0, w = 64, shift = 40, flag = 0, bad = 0;
+  void* arguments[] = {&pb, &pa, &n, &w, &shift, &flag};
+  launch("aside", 4, 1, 16, 1, 1, 0, arguments);
+  for (int i = 0; i < 192; ++i) bad += b[i] != 0;
+  n = 1000;
+  void* more[] = {&pb, &pa, &n, &flag};
+  for (flag = 0; flag < 2; ++flag) {
+    launch("guard", 1, 1, 64, 1, 1, 0, more);
+    for (unsigned t = 0; t < 64; ++t)
+      bad += b[t] != (int)(flag ? t == 5 ? -1u : 1000u / (t - 5) : 1);
+  }
+  printf("%d %d %d", bad, b[64 + 7], b[128 + 8]);
+})"),
+            "0 1500 334");
 }
 
 // Several conditions that lead to the same code, and limits inside; with conditions that only look like that.
