@@ -35,6 +35,7 @@ while :; do
   case ${1:-} in
   --jobs) jobs=$2 && shift 2 ;;
   --openmp) openmp=1 && shift ;;
+  -*) set -- && break ;;
   *) break ;;
   esac
 done

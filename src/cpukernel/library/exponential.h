@@ -14,8 +14,8 @@
 //
 // Multiplications and additions become fused ones where the CPU has these; no step relies on it.
 //
-// Outside of vectors, they take about as long as glibc's functions, and tanhf() half as long. Logarithms and
-// powers of this kind take two and three times as long there, so they are left to the C library.
+// Outside of vectors, these functions take about as long as glibc's, and tanhf() a third as long. Logarithms
+// and powers of this kind take two and three times as long there, so they are left to the C library.
 //
 // Rejected: glibc's vector functions (libmvec). They exist on some systems only, images would have to carry
 // them, and threads in the rest of a loop would get other results than those in its vectors.
@@ -49,8 +49,7 @@ static INLINE double scaled(double p, double n, unsigned long long bits) {
   return p * double_of_bits((bits + (is_small ? -LOWEST : 1022)) << 52) * (is_small ? 0x1p-63 : 2);
 }
 
-// Sums in pairs (Estrin's scheme), which take half as long as one after the other where nothing else is to
-// do.
+// Sums in pairs (Estrin's scheme), which halves the latency.
 static INLINE double exp_reduced(double r) {
   const double r2 = r * r, r4 = r2 * r2;
   const double a = (0x1.5555555555557p-3 * r + 0.5) + (0x1.1111111110049p-7 * r + 0x1.5555555555552p-5) * r2;
