@@ -166,7 +166,7 @@ llvm::Value* AffineValues::first(llvm::Value* value, llvm::IRBuilderBase& builde
     for (llvm::Use& operand : copy->operands())
       operand.set(first(operand, builder, known));
     result = builder.Insert(copy);
-    // A shift by too many bits is poison also without flags; a division and its guard need one value.
+    // Without flags, too, a shift by too many bits is poison. A division and its guard must see one value.
     if (llvm::canCreateUndefOrPoison(llvm::cast<llvm::Operator>(copy), false))
       result = builder.CreateFreeze(result);
   }

@@ -89,22 +89,7 @@ void guard(llvm::BinaryOperator& division, Divisors& divisors) {
   division.replaceUsesWithIf(result, [&](const llvm::Use& use) { return use.getUser() != result; });
 }
 
-} // namespace
-
-void guard_divisions(llvm::Function& function) {
-  std::vector<llvm::BinaryOperator*> divisions;
-  for (llvm::Instruction& instruction : llvm::instructions(function))
-    if (auto* division = llvm::dyn_cast<llvm::BinaryOperator>(&instruction))
-      if (division->isIntDivRem())
-        divisions.push_back(division);
-  Divisors divisors;
-  for (llvm::BinaryOperator* division : divisions)
-    guard(*division, divisors);
-}
-
-namespace {
-
-// What a guard tests before a division. A divisor that is not zero where the division is has no test for it.
+// What guard() has made. Where the divisor was known not to be 0, it does not test that.
 struct Guard {
   llvm::Value* divisor; // before it was guarded
   bool against_zero, against_overflow;
@@ -127,6 +112,17 @@ std::optional<Guard> guard_of(const llvm::BinaryOperator& division) {
 }
 
 } // namespace
+
+void guard_divisions(llvm::Function& function) {
+  std::vector<llvm::BinaryOperator*> divisions;
+  for (llvm::Instruction& instruction : llvm::instructions(function))
+    if (auto* division = llvm::dyn_cast<llvm::BinaryOperator>(&instruction))
+      if (division->isIntDivRem())
+        divisions.push_back(division);
+  Divisors divisors;
+  for (llvm::BinaryOperator* division : divisions)
+    guard(*division, divisors);
+}
 
 llvm::Value* divisor_of(const llvm::BinaryOperator& division) {
   const std::optional<Guard> guard = guard_of(division);

@@ -15,7 +15,8 @@ void guard_divisions(llvm::Function& function);
 // The divisor of a division before it was guarded.
 llvm::Value* divisor_of(const llvm::BinaryOperator& division);
 
-// True if an instruction has a result wherever it runs: for LLVM, or because it is a guarded division.
+// True if an instruction may run where the kernel would not run it. LLVM does not know that of a guarded
+// division.
 bool is_speculatable(const llvm::Instruction& instruction);
 
 } // namespace xaas::cpukernel

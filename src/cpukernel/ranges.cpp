@@ -293,8 +293,8 @@ private:
         const auto* user = llvm::cast<llvm::Instruction>(use.getUser());
         const auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
         const Ways here = ways_of(phi ? *phi->getIncomingBlock(use) : *user->getParent());
-        // A division runs on both ways, even if only one of them needs its result. That of a guarded one does
-        // not hold it up, but its guard may be a condition, whose outcome must then hold on both ways.
+        // A division runs on both ways, even if only one of them needs its result. So does a guarded one,
+        // whose guard may be a condition: the core has its outcome on both ways, so it must hold on both.
         if (here == both_ways && !phi && llvm::isSafeToSpeculativelyExecute(user))
           seen.insert(user);
         else

@@ -22,10 +22,10 @@
 #
 # With --openmp, each program that passes or ends is timed against its OpenMP version (SUITE/src/PROGRAM-omp), if there is one that
 # does so: the seconds in kernels and in parallel regions (regions.c), one run each, on one thread. A table of the quotients follows:
-# above 1, the kernels are faster. One run among other jobs shows what is slow, not how fast something is; and some OpenMP versions
-# do less on one thread.
+# above 1, the kernels are faster. One run among other jobs shows which programs are slow, not how fast they are; and some OpenMP
+# versions do less on one thread.
 #
-# Figures are kept: lib.sh. Needs a CUDA toolkit ($CUDA_PATH or /usr/local/cuda), clang-22 and bubblewrap.
+# Figures are kept: lib.sh. Needs a CUDA toolkit ($CUDA_PATH or /usr/local/cuda), clang-22, bubblewrap, and libomp-22-dev for --openmp.
 # shellcheck source=tools/bench/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # shellcheck source=tools/bench/suite.sh

@@ -15,7 +15,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 suite=$(realpath "$1")
 shift
 find_cuda include
-packages libomp-22-dev clang-22 bubblewrap make
+packages clang-22 bubblewrap make
 open_bench
 openmp_regions
 mkdir -p "$work/$program"

@@ -12,7 +12,9 @@
 // exp2(). The functions in single precision compute in double precision; over all arguments, their largest
 // error is 0.51.
 //
-// Multiplications and additions become fused ones where the CPU has these; no step relies on it.
+// Multiplications and additions become fused ones where the CPU has these; no step relies on it. LLVM always
+// fuses them when it evaluates a function of a constant, so without such instructions that result may differ
+// in the last bit.
 //
 // Outside of vectors, these functions take about as long as glibc's, and tanhf() a third as long. Logarithms
 // and powers of this kind take two and three times as long there, so they are left to the C library.

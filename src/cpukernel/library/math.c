@@ -170,15 +170,17 @@ INLINE double __nv_erfcx(double x) { // exp(x*x) overflows before erfc vanishes;
 INLINE float __nv_erfcxf(float x) { return (float)__nv_erfcx(x); }
 
 // Variants that are faster and less accurate on a GPU.
-INLINE float __nv_fast_cosf(float x) { return __builtin_cosf(x); }
-INLINE float __nv_fast_sinf(float x) { return __builtin_sinf(x); }
-INLINE float __nv_fast_tanf(float x) { return __builtin_tanf(x); }
-INLINE float __nv_fast_expf(float x) { return branchless_expf(x); }
-INLINE float __nv_fast_exp10f(float x) { return __builtin_exp10f(x); }
-INLINE float __nv_fast_logf(float x) { return __builtin_logf(x); }
-INLINE float __nv_fast_log2f(float x) { return __builtin_log2f(x); }
-INLINE float __nv_fast_log10f(float x) { return __builtin_log10f(x); }
-INLINE float __nv_fast_powf(float x, float y) { return __builtin_powf(x, y); }
+#define FAST(name)                                                                                           \
+  INLINE float __nv_fast_##name(float x) { return __nv_##name(x); }
+FAST(cosf)
+FAST(sinf)
+FAST(tanf)
+FAST(expf)
+FAST(exp10f)
+FAST(logf)
+FAST(log2f)
+FAST(log10f)
+INLINE float __nv_fast_powf(float x, float y) { return __nv_powf(x, y); }
 INLINE float __nv_fast_fdividef(float x, float y) { return x / y; }
 INLINE void __nv_fast_sincosf(float x, float* s, float* c) { __nv_sincosf(x, s, c); }
 INLINE float __nv_saturatef(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; } // NaN becomes 0
@@ -333,11 +335,11 @@ ROUNDED_ONE(sqrt_approx, __builtin_sqrtf(x))
 ROUNDED_ONE(rsqrt_approx, 1 / __builtin_sqrtf(x))
 ROUNDED_ONE(rcp_rn, 1 / x)
 ROUNDED_ONE(rcp_approx, 1 / x)
-ROUNDED_ONE(ex2_approx, branchless_exp2f(x))
+ROUNDED_ONE(ex2_approx, __nv_exp2f(x))
 ROUNDED_ONE(lg2_approx, __builtin_log2f(x))
 ROUNDED_ONE(sin_approx, __builtin_sinf(x))
 ROUNDED_ONE(cos_approx, __builtin_cosf(x))
-ROUNDED_ONE(tanh_approx, branchless_tanhf(x))
+ROUNDED_ONE(tanh_approx, __nv_tanhf(x))
 ROUNDED_ONE(floor, __builtin_floorf(x))
 ROUNDED_ONE(ceil, __builtin_ceilf(x))
 ROUNDED_ONE(trunc, __builtin_truncf(x))

@@ -172,6 +172,12 @@ protected:
     return kernels;
   }
 
+  // The transformed module.
+  std::unique_ptr<llvm::Module> made(llvm::LLVMContext& context) {
+    const std::string bitcode = *read_file(path("cpu.bc"));
+    return llvm::cantFail(llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "k"), context));
+  }
+
   // Output of the host program with the transformed module.
   std::string run(const std::string& host) { return run(host, machine_.best); }
   std::string run(const std::string& host, const std::string& options) {

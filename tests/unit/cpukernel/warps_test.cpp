@@ -451,11 +451,8 @@ extern "C" __global__ void together(const int* a, int* out, int n) {
                       {.masked = true});
   EXPECT_EQ(kernels["together"].form, Form::masked);
   llvm::LLVMContext context;
-  const std::string bitcode = *read_file(path("cpu.bc"));
-  auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "k"), context);
-  ASSERT_TRUE(bool(module));
   std::string text;
-  llvm::raw_string_ostream(text) << **module;
+  llvm::raw_string_ostream(text) << *made(context);
   EXPECT_NE(text.find("llvm.loop.parallel_accesses"), std::string::npos);
   EXPECT_EQ(run(R"(
 int main(void) {
